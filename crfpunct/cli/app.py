@@ -1,0 +1,62 @@
+"""The `crfpunct` program: its commands, its global options and the way errors leave it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from crfpunct import __version__
+from crfpunct.cli import scoring
+from crfpunct.errors import CrfpunctError
+
+app = typer.Typer(
+    name="crfpunct",
+    help="Put punctuation and capitals back into speech-recogniser output, and score any system that does.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+scoring.register(app)
+
+_debug = False
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        typer.echo(f"crfpunct {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no notes and no progress on stderr.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when something fails.")] = False,
+) -> None:
+    global _debug  # noqa: PLW0603  main() asks for it after the command has failed
+    _debug = debug
+    from crfpunct.cli import notes
+
+    notes.quiet = quiet
+
+
+def main() -> None:
+    """Run the program; data errors are one line on stderr and exit code 1, a closed pipe ends quietly."""
+    try:
+        app()
+    except CrfpunctError as error:
+        if _debug:
+            raise
+        typer.echo(f"crfpunct: {error}", err=True)
+        sys.exit(1)
+    except BrokenPipeError:
+        # `crfpunct tag … | head`: the reader left. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

@@ -1,0 +1,46 @@
+"""A text as the rest of the package sees it: words in order, perhaps with times and with marks behind them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crfpunct.errors import CorpusError
+
+
+@dataclass(slots=True)
+class Document:
+    """One text.
+
+    id: the text's name in its corpus; empty where the format gives none.
+    words: T words without white space, exactly as they were read (no mark stripped unless `marks` holds it).
+    times_ms: (T, 2) int64, start and end of each word in milliseconds, or None; a row of -1, -1 is a word
+        whose time is unknown.
+    marks: T marks, each the text that stands behind its word (`""` for none), or None where the text is
+        still to be punctuated.
+    source: where the text was read, as ``file:line``, for messages.
+    layout: what the format that read the text needs to write it back (white space, cues, unknown fields);
+        no other module looks into it.
+    """
+
+    id: str
+    words: list[str]
+    times_ms: NDArray[np.int64] | None = None
+    marks: list[str] | None = None
+    source: str = ""
+    layout: Any = None
+
+    def check(self) -> Document:
+        """Return the document itself, or raise CorpusError where its parts differ in length."""
+        count = len(self.words)
+        if self.marks is not None and len(self.marks) != count:
+            raise CorpusError(f"{self.source or self.id}: {len(self.marks)} marks for {count} words.")
+        if self.times_ms is not None and self.times_ms.shape != (count, 2):
+            raise CorpusError(
+                f"{self.source or self.id}: word times of shape {self.times_ms.shape} for {count} words; "
+                f"expected ({count}, 2): start and end of each word in ms."
+            )
+        return self

@@ -1,0 +1,95 @@
+"""Bytes in and out: compressed inputs, strict UTF-8, outputs that are whole or not there at all."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import lzma
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+from crfpunct.errors import CorpusError
+
+STDIO = "-"
+
+
+@contextlib.contextmanager
+def open_input(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file (`.gz` and `.xz` are read as they are) or, for `-`, standard input, as bytes.
+
+    Raises CorpusError where the file is missing, is a folder, cannot be read, or is damaged as an archive.
+    """
+    if str(path) == STDIO:
+        yield sys.stdin.buffer
+        return
+    path = Path(path)
+    opener = {".gz": gzip.open, ".xz": lzma.open}.get(path.suffix.lower(), open)
+    try:
+        with opener(path, "rb") as stream:  # type: ignore[operator]
+            yield stream
+    except FileNotFoundError as error:
+        raise CorpusError(f"{path}: no such file; check the path.") from error
+    except IsADirectoryError as error:
+        raise CorpusError(f"{path}: is a folder, expected a file; name one of the files in it.") from error
+    except (gzip.BadGzipFile, lzma.LZMAError, EOFError) as error:
+        raise CorpusError(f"{path}: damaged {path.suffix} file ({error}); fetch or compress it again.") from error
+    except PermissionError as error:
+        raise CorpusError(f"{path}: cannot be read ({error.strerror}); check its permissions.") from error
+
+
+def read_lines(stream: BinaryIO, source: str) -> Iterator[tuple[int, str]]:
+    """Yield (line number from 1, text) without line ends; a byte-order mark is dropped.
+
+    Lines end at ``\\n`` or ``\\r\\n`` only, so that characters such as U+2028 or a lone ``\\r`` stay inside their line.
+    Raises CorpusError, naming the line and the byte, where a line is not UTF-8.
+    """
+    for number, raw in enumerate(stream, 1):
+        raw = raw.removesuffix(b"\n").removesuffix(b"\r")
+        if number == 1:
+            raw = raw.removeprefix(b"\xef\xbb\xbf")
+        yield number, decode(raw, f"{source}:{number}")
+
+
+def decode(raw: bytes, where: str) -> str:
+    """The text of UTF-8 bytes; CorpusError names the first byte that is not UTF-8."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CorpusError(
+            f"{where}: byte {error.start + 1} (0x{raw[error.start]:02x}) is not UTF-8; "
+            f"convert the file, for example with iconv -f WINDOWS-1250 -t UTF-8."
+        ) from error
+
+
+@contextlib.contextmanager
+def open_output(path: str | Path) -> Iterator[TextIO]:
+    """Open a text output: standard output for `-`, else a temporary file that takes the name when all went well.
+
+    After an exception there is no output, and a file that stood there before is as it was.
+    """
+    if str(path) == STDIO:
+        # newline="" everywhere: the writers decide about line ends.
+        sys.stdout.reconfigure(encoding="utf-8", newline="")  # type: ignore[union-attr]
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    path = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    except OSError as error:
+        raise CorpusError(f"{path}: cannot be written ({error.strerror}); check the folder.") from error
+    try:
+        with open(handle, "w", encoding="utf-8", newline="") as stream:
+            yield stream
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)  # mkstemp makes files that only their owner can read
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+        raise

@@ -1,0 +1,73 @@
+"""Marks: how they are taken off words and put back.
+
+A mark stands behind a word and is written without a space before it: ``kota.`` is the word ``kota`` with the
+mark ``.``. Which marks a model places is learned from its training data; which characters can be part of a
+mark at all is fixed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+#: The marks of WikiPunct (PolEval 2021, Task 1) and PolEval 2022, and the only ones that training text yields.
+MARKS: tuple[str, ...] = (".", ",", "?", "!", "-", ":", ";", "...")
+
+#: Characters that end a word as (part of) a mark. The ellipsis and the dashes are spellings of `...` and `-`.
+MARK_CHARACTERS = ".,?!:;-…–—"
+
+_SPELLINGS = str.maketrans({"…": "...", "–": "-", "—": "-"})
+
+
+def split_mark(token: str) -> tuple[str, str]:
+    """Split a token into its word and the run of mark characters behind it.
+
+    A token of mark characters alone is all mark: the word is empty.
+
+    >>> split_mark("kota."), split_mark("3.5"), split_mark("co?!"), split_mark("-")
+    (('kota', '.'), ('3.5', ''), ('co', '?!'), ('', '-'))
+    """
+    word = token.rstrip(MARK_CHARACTERS)
+    return word, token[len(word) :]
+
+
+def label(mark: str) -> str:
+    """The one of `MARKS` that a run of mark characters stands for, or `""` where there is no mark.
+
+    The last mark of a run decides, as in the task's own score (PolEval: `?!` counts as `!`, `!?` as `?`).
+
+    >>> label("?!"), label("…"), label("–"), label(",-"), label("....")
+    ('!', '...', '-', '-', '...')
+    """
+    spelled = mark.translate(_SPELLINGS)
+    return "..." if spelled.endswith("...") else spelled[-1:]
+
+
+def strip(tokens: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Take the marks off the tokens of a punctuated text: words, and the mark behind each.
+
+    A token that is nothing but marks (``- dodał``, ``the end .``) adds its mark to the word before it; in front
+    of the first word it is dropped, since a mark stands behind a word. `attach` is the inverse for words
+    that do not end in a mark character.
+
+    >>> strip("tak , powiedział – dodał . 3.5".split())
+    (['tak', 'powiedział', 'dodał', '3.5'], [',', '–', '.', ''])
+    """
+    words: list[str] = []
+    marks: list[str] = []
+    for token in tokens:
+        word, mark = split_mark(token)
+        if word:
+            words.append(word)
+            marks.append(mark)
+        elif words:
+            marks[-1] += mark
+    return words, marks
+
+
+def attach(words: Sequence[str], marks: Sequence[str]) -> list[str]:
+    """Put each mark behind its word.
+
+    >>> attach(["ala", "ma", "kota"], ["", "", "."])
+    ['ala', 'ma', 'kota.']
+    """
+    return [word + mark for word, mark in zip(words, marks, strict=True)]
