@@ -8,6 +8,7 @@ mark at all is fixed here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 #: The marks of WikiPunct (PolEval 2021, Task 1) and PolEval 2022, and the only ones that training text yields.
 MARKS: tuple[str, ...] = (".", ",", "?", "!", "-", ":", ";", "...")
@@ -71,3 +72,40 @@ def attach(words: Sequence[str], marks: Sequence[str]) -> list[str]:
     ['ala', 'ma', 'kota.']
     """
     return [word + mark for word, mark in zip(words, marks, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Typography:
+    """How the mark `-` is printed for readers: as a joined hyphen or as a spaced dash.
+
+    The mark stands for a compound (``polsko-rosyjskie``), a range (``23-25``) and a dash (``powiedział – dodał``).
+    A range has digits on both sides; a compound has a first part that the training text joined (`joined_parts`,
+    lower case); all else is a dash, whose sign is the language's (`dash`, from its feature file).
+    """
+
+    joined_parts: frozenset[str] = frozenset()
+    dash: str = "–"
+
+    def separators(self, words: Sequence[str], marks: Sequence[str]) -> list[str]:
+        """What stands behind each word: its mark and the space to the next word (none behind the last).
+
+        >>> Typography(frozenset({"polsko"})).separators("polsko rosyjskie tak powiedział".split(), ["-", "-", ",", "."])
+        ['-', ' – ', ', ', '.']
+        """
+        last = len(words) - 1
+        separators = [mark + " " if i < last else mark for i, mark in enumerate(marks)]
+        for i, mark in enumerate(marks):
+            if mark != "-":
+                continue
+            if i == last:
+                separators[i] = f" {self.dash}"
+            elif self._joins(words[i], words[i + 1]):
+                separators[i] = "-"
+            else:
+                separators[i] = f" {self.dash} "
+        return separators
+
+    def _joins(self, word: str, following: str) -> bool:
+        if word[-1:].isdigit() and following[:1].isdigit():
+            return True
+        return word.lower() in self.joined_parts
