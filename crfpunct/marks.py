@@ -89,7 +89,8 @@ class Typography:
     def separators(self, words: Sequence[str], marks: Sequence[str]) -> list[str]:
         """What stands behind each word: its mark and the space to the next word (none behind the last).
 
-        >>> Typography(frozenset({"polsko"})).separators("polsko rosyjskie tak powiedział".split(), ["-", "-", ",", "."])
+        >>> polish = Typography(frozenset({"polsko"}))
+        >>> polish.separators("polsko rosyjskie tak powiedział".split(), ["-", "-", ",", "."])
         ['-', ' – ', ', ', '.']
         """
         last = len(words) - 1

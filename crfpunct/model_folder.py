@@ -1,0 +1,148 @@
+"""A model folder on disk: a manifest, arrays, copies of the feature files, a card.
+
+    model.json    format number, sha256 of every other file, and all that the model says about itself
+    *.npz         arrays only, uncompressed so that loading is quick; read without pickle
+    templates/    exact copies of the feature files and lexicons that the model was trained with
+    card.md       data, licence, intended use, limits, scores
+
+A folder is written whole under a temporary name and then renamed. What is truncated, altered or newer than this
+program is refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crfpunct.errors import ModelError
+
+#: Raised by one whenever an older program could no longer read the folder.
+FORMAT = 1
+MANIFEST = "model.json"
+_REMEDY = "train it again, or fetch it again from where you have it"
+
+Arrays = Mapping[str, NDArray[np.generic]]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFolder:
+    """What is in a folder: the manifest (a JSON object) and the other files' bytes by name (``punct.npz``, ...)."""
+
+    manifest: Mapping[str, Any]
+    files: Mapping[str, bytes]
+
+    def arrays(self, name: str) -> dict[str, NDArray[np.generic]]:
+        """The arrays of one `.npz` file; ModelError where it is none."""
+        try:
+            with np.load(io.BytesIO(self.files[name]), allow_pickle=False) as stored:
+                return {key: stored[key] for key in stored.files}
+        except (KeyError, ValueError, OSError, zipfile.BadZipFile) as error:
+            raise ModelError(f"{name}: cannot be read as arrays ({error}); {_REMEDY}.") from error
+
+
+def pack(arrays: Arrays) -> bytes:
+    """Arrays as the bytes of an uncompressed `.npz` file; the same arrays always give the same bytes."""
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]  # zip entries are dated 1980 whatever the clock says
+    return buffer.getvalue()
+
+
+def write(folder: str | Path, content: ModelFolder, force: bool = False) -> None:
+    """Write a model folder, whole or not at all.
+
+    Raises ModelError where the folder exists and `force` is not given, or where it exists and is no model.
+    """
+    folder = Path(folder)
+    check_free(folder, force)
+    manifest = {"format": FORMAT, **content.manifest}
+    manifest["sha256"] = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(content.files.items())}
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
+    except OSError as error:
+        raise ModelError(f"{folder}: cannot be written ({error.strerror}); check the folder it stands in.") from error
+    try:
+        for name, data in content.files.items():
+            (scratch / name).parent.mkdir(exist_ok=True)
+            (scratch / name).write_bytes(data)
+        text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+        (scratch / MANIFEST).write_text(text, encoding="utf-8", newline="")
+        scratch.chmod(0o777 & ~_umask())
+        if folder.exists():
+            # A folder cannot be renamed over a full one: the old one steps aside first.
+            aside = scratch / "replaced"
+            folder.rename(aside.with_name(f".{folder.name}.old.part"))
+            scratch.rename(folder)
+            shutil.rmtree(aside.with_name(f".{folder.name}.old.part"))
+        else:
+            scratch.rename(folder)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(scratch)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def check_free(folder: Path, force: bool) -> None:
+    """Raise ModelError where `write` would refuse, so that it is known before an hour of training."""
+    if not folder.exists():
+        return
+    if not folder.is_dir() or not ((folder / MANIFEST).is_file() or not any(folder.iterdir())):
+        raise ModelError(f"{folder}: exists and is not a model folder; name another --out.")
+    if not force and any(folder.iterdir()):
+        raise ModelError(f"{folder}: a model is there already; name another --out, or add --force to replace it.")
+
+
+def read(folder: str | Path) -> ModelFolder:
+    """Read a model folder and check it; raises ModelError, naming the file and both numbers, where it is not whole."""
+    folder = Path(folder)
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ModelError(f"{folder}: no {MANIFEST} in it, so it is not a model folder; check the path.") from error
+    except (ValueError, OSError) as error:
+        raise ModelError(f"{path}: cannot be read ({error}); {_REMEDY}.") from error
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int):
+        raise ModelError(f"{path}: no format number in it; expected {FORMAT}; {_REMEDY}.")
+    if manifest["format"] > FORMAT:
+        raise ModelError(
+            f"{path}: format {manifest['format']} is newer than format {FORMAT} of this program; upgrade crfpunct."
+        )
+    if manifest["format"] < FORMAT:
+        raise ModelError(f"{path}: format {manifest['format']} is older than {FORMAT}, no longer read; train it again.")
+    sums = manifest.get("sha256")
+    if not isinstance(sums, dict) or not sums:
+        raise ModelError(f"{path}: no checksums in it; {_REMEDY}.")
+    files = {}
+    for name, expected in sums.items():
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise ModelError(f"{path}: names a file outside the folder ({name}); {_REMEDY}.")
+        try:
+            files[name] = (folder / name).read_bytes()
+        except OSError as error:
+            raise ModelError(f"{folder / name}: cannot be read ({error.strerror}); {_REMEDY}.") from error
+        found = hashlib.sha256(files[name]).hexdigest()
+        if found != expected:
+            raise ModelError(
+                f"{folder / name}: altered or truncated (sha256 {found[:12]}…, expected {expected[:12]}…); {_REMEDY}."
+            )
+    return ModelFolder(manifest, files)

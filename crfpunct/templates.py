@@ -1,0 +1,263 @@
+"""Feature templates: what a CRF looks at, read from a TOML file of `features/`.
+
+A template names a conjunction of observations at offsets from the place of a mark (behind ``word[0]``) and yields one
+attribute per token::
+
+    [[template]]
+    name = "ends"                       # unique; the family's members are told apart by what they use
+    use  = ["suffix{n}[{k}]"]           # placeholders make a family ...
+    for  = { n = [2, 3], k = [0, 1] }   # ... of one template per combination: suffix2[0], suffix2[1], ...
+    min_count = 2                       # attributes seen less often in training are dropped
+
+    [lexicon]
+    conjunctions = "pl-conjunctions.txt"   # beside the file; a word a line, or word TAB class; used as
+                                           # lexicon.conjunctions[1]
+    [text]
+    dash = "–"                          # the sign printed for the mark `-` where it is a dash
+
+    [train]                             # defaults of the optimiser; the command line overrides
+    c1 = 0.3
+
+`extends = "punct"` takes over all of another file: its templates come first, its lexicons and options are
+defaults. All mistakes of a file are reported at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from crfpunct.errors import TemplateError
+from crfpunct.files import open_input, read_lines
+from crfpunct.observations import PAUSE_OBSERVATIONS, SIZED, WORD_OBSERVATIONS, Observation, normal
+from crfpunct.resources import find_features
+
+MAX_OFFSET = 16
+_USE = re.compile(r"(?:lexicon\.(?P<lexicon>[\w-]+)|(?P<name>[a-z_]+)(?P<n>\d*))\[(?P<offset>[+-]?\d+)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A conjunction of observations, each at an offset from the mark's place."""
+
+    name: str
+    use: tuple[tuple[Observation, int], ...]
+    min_count: int = 1
+
+    def __str__(self) -> str:
+        return " ".join(f"{observation}[{offset}]" for observation, offset in self.use)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainOptions:
+    """Options of CRFsuite's L-BFGS (elastic net): see Okazaki's CRFsuite manual."""
+
+    c1: float = 0.3
+    c2: float = 0.05
+    max_iterations: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSet:
+    """All that a feature file says, its ancestors included.
+
+    files: name -> bytes of every file that was read, the first one first, so that a model folder can keep exact copies.
+    """
+
+    name: str
+    templates: tuple[Template, ...]
+    lexicons: Mapping[str, Mapping[str, str]]
+    options: TrainOptions
+    dash: str
+    files: Mapping[str, bytes] = field(repr=False)
+
+
+_SECTIONS = {"extends", "template", "lexicon", "train", "text"}
+_TEMPLATE_KEYS = {"name", "use", "for", "min_count"}
+
+
+class _Mistakes(list[str]):
+    """Collects what is wrong with a file, so that one run shows all of it."""
+
+    def unknown(self, where: str, what: str, found: str, known: Mapping[str, Any] | set[str] | frozenset[str]) -> None:
+        close = difflib.get_close_matches(found, known, 1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(sorted(known))}"
+        self.append(f"{where}unknown {what} {found!r}; {hint}")
+
+    def kind(self, where: str, key: str, found: Any, expected: str) -> None:
+        self.append(f"{where}{key} = {found!r}; expected {expected}")
+
+
+def load(name: str | Path, folder: Path | None = None) -> FeatureSet:
+    """Read a feature file and what it extends.
+
+    name: a path or the name of a shipped file. folder: where to look for everything instead (a model's own copies).
+    Raises TemplateError naming every mistake.
+    """
+    path = folder / Path(name).name if folder else find_features(name)
+    mistakes = _Mistakes()
+    loaded = _load(path, folder, mistakes, ())
+    if not mistakes and not loaded.templates:
+        mistakes.append("no [[template]] in it; a feature file needs at least one")
+    if mistakes:
+        raise TemplateError(f"{path}: " + "; ".join(mistakes) + ".")
+    return loaded
+
+
+def _load(path: Path, folder: Path | None, mistakes: _Mistakes, seen: tuple[Path, ...]) -> FeatureSet:
+    if path in seen:
+        raise TemplateError(f"{path}: extends itself ({' -> '.join(p.name for p in (*seen, path))}); remove one link.")
+    with open_input(path) as stream:
+        raw = stream.read()
+    try:
+        parsed = tomllib.loads(raw.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TemplateError(f"{path}: not a TOML file: {error}.") from error
+    for key in parsed.keys() - _SECTIONS:
+        mistakes.unknown("", "section", key, _SECTIONS)
+
+    base: FeatureSet | None = None
+    if isinstance(parent := parsed.get("extends"), str):
+        beside = path.parent / (parent if parent.endswith(".toml") else f"{parent}.toml")
+        base = _load(beside if folder or beside.exists() else find_features(parent), folder, mistakes, (*seen, path))
+    elif parent is not None:
+        mistakes.kind("", "extends", parent, "the name of one feature file")
+
+    files = {path.name: raw} | dict(base.files if base else {})
+    lexicons = dict(base.lexicons if base else {})
+    for name, file in _table(parsed, "lexicon", mistakes).items():
+        if not isinstance(file, str):
+            mistakes.kind("lexicon: ", name, file, "a file name")
+            continue
+        lexicons[name], files[file] = _read_lexicon(path.parent / file)
+
+    templates = list(base.templates if base else ())
+    for number, entry in enumerate(_list(parsed, "template", mistakes), 1):
+        templates += _expand(entry, number, lexicons, mistakes)
+    used: dict[tuple[tuple[Observation, int], ...], str] = {}
+    for template in templates:
+        if template.use in used:
+            mistakes.append(f"template {template.name!r} repeats {used[template.use]!r}: both use {template}")
+        used[template.use] = template.name
+    text = _table(parsed, "text", mistakes)
+    for key in text.keys() - {"dash"}:
+        mistakes.unknown("[text]: ", "key", key, {"dash"})
+    dash = text.get("dash", base.dash if base else "–")
+    if not isinstance(dash, str) or not dash.strip():
+        mistakes.kind("[text]: ", "dash", dash, "one sign")
+    options = _options(_table(parsed, "train", mistakes), base.options if base else TrainOptions(), mistakes)
+    return FeatureSet(path.stem, tuple(templates), lexicons, options, dash, files)
+
+
+def _table(parsed: dict[str, Any], key: str, mistakes: _Mistakes) -> dict[str, Any]:
+    value = parsed.get(key, {})
+    if not isinstance(value, dict):
+        mistakes.kind("", key, value, f"a table, [{key}]")
+        return {}
+    return value
+
+
+def _list(parsed: dict[str, Any], key: str, mistakes: _Mistakes) -> list[dict[str, Any]]:
+    value = parsed.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+        mistakes.kind("", key, value, f"tables, each headed [[{key}]]")
+        return []
+    return value
+
+
+def _options(given: dict[str, Any], defaults: TrainOptions, mistakes: _Mistakes) -> TrainOptions:
+    known = {name: getattr(defaults, name) for name in TrainOptions.__dataclass_fields__}
+    for key, value in given.items():
+        if key not in known:
+            mistakes.unknown("[train]: ", "key", key, known)
+        elif isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+            mistakes.kind("[train]: ", key, value, "a number of at least 0")
+        elif key == "max_iterations" and (not isinstance(value, int) or value < 1):
+            mistakes.kind("[train]: ", key, value, "a whole number of at least 1")
+        else:
+            known[key] = value
+    return TrainOptions(**known)
+
+
+def _expand(
+    entry: dict[str, Any], number: int, lexicons: Mapping[str, Mapping[str, str]], mistakes: _Mistakes
+) -> list[Template]:
+    name = entry.get("name")
+    where = f"template {name!r}: " if isinstance(name, str) else f"template number {number}: "
+    before = len(mistakes)
+    for key in entry.keys() - _TEMPLATE_KEYS:
+        mistakes.unknown(where, "key", key, _TEMPLATE_KEYS)
+    if not isinstance(name, str) or not name:
+        mistakes.append(f"{where}has no name")
+    use = entry.get("use")
+    if not isinstance(use, list) or not use or not all(isinstance(u, str) for u in use):
+        mistakes.kind(where, "use", use, 'a list such as ["word[0]", "word[1]"]')
+    min_count = entry.get("min_count", 1)
+    if not isinstance(min_count, int) or isinstance(min_count, bool) or min_count < 1:
+        mistakes.kind(where, "min_count", min_count, "a whole number of at least 1")
+    family = entry.get("for", {})
+    if not isinstance(family, dict) or not all(isinstance(v, list) and v for v in family.values()):
+        mistakes.kind(where, "for", family, "lists of values, such as { n = [2, 3] }")
+    if len(mistakes) > before:
+        return []
+    assert isinstance(use, list)  # both checked above; said again for the type checker
+    assert isinstance(name, str)
+    found = []
+    for values in itertools.product(*family.values()):
+        member = dict(zip(family, values, strict=True))
+        try:
+            parts = tuple(_observation(u.format(**member), lexicons, where, mistakes) for u in use)
+        except (KeyError, IndexError, ValueError):
+            mistakes.append(f"{where}use = {use!r} names a placeholder that `for` ({', '.join(family)}) does not list")
+            return []
+        if len(mistakes) > before:
+            return []
+        found.append(Template(name, tuple(p for p in parts if p), min_count))
+    return found
+
+
+def _observation(
+    text: str, lexicons: Mapping[str, Mapping[str, str]], where: str, mistakes: _Mistakes
+) -> tuple[Observation, int] | None:
+    match = _USE.fullmatch(text)
+    if match is None:
+        mistakes.append(f"{where}{text!r} is not an observation; expected one such as word[0], suffix3[-1], gap[0]")
+        return None
+    offset = int(match["offset"])
+    if abs(offset) > MAX_OFFSET:
+        mistakes.append(f"{where}{text!r} looks {abs(offset)} words away; at most {MAX_OFFSET}")
+    if match["lexicon"]:
+        if match["lexicon"] not in lexicons:
+            mistakes.unknown(where, "lexicon", match["lexicon"], set(lexicons))
+        return Observation("lexicon", 0, match["lexicon"]), offset
+    known = WORD_OBSERVATIONS.keys() | PAUSE_OBSERVATIONS.keys()
+    if match["name"] not in known:
+        mistakes.unknown(where, "observation", match["name"], known)
+    elif (match["name"] in SIZED) != (match["n"] != "" and int(match["n"]) > 0):
+        needs = "a number, as in" if match["name"] in SIZED else "no number, as in"
+        shown = f"{match['name']}{3 if match['name'] in SIZED else ''}[0]"
+        mistakes.append(f"{where}{text!r}: {match['name']} takes {needs} {shown}")
+    return Observation(match["name"], int(match["n"] or 0)), offset
+
+
+def _read_lexicon(path: Path) -> tuple[dict[str, str], bytes]:
+    """A word a line, or word TAB class; lines that begin with `#` are comments (source and licence)."""
+    entries: dict[str, str] = {}
+    with open_input(path) as stream:
+        for number, line in read_lines(stream, str(path)):
+            if not line.strip() or line.startswith("#"):
+                continue
+            word, _, value = line.partition("\t")
+            if "\t" in value:
+                raise TemplateError(f"{path}:{number}: {line!r}; expected a word, or word TAB class.")
+            if normal(word.strip()) in entries:
+                raise TemplateError(f"{path}:{number}: {word.strip()!r} stands twice; remove one of the two lines.")
+            entries[normal(word.strip())] = value.strip() or "yes"
+    with open_input(path) as stream:
+        return entries, stream.read()
