@@ -1,0 +1,190 @@
+"""Transcript formats: every reader yields Documents and every writer takes them.
+
+One module a format, imported when it is first used. A format module has ``read(stream, source)``,
+``write(documents, out, typography)`` and ``sniff(head)``; both directions stream, document by document.
+A writer that gets documents which its own reader made (`Document.layout`) gives their structure back.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO, Protocol, TextIO, cast
+
+import numpy as np
+
+from crfpunct import marks
+from crfpunct.document import Document
+from crfpunct.errors import CorpusError
+from crfpunct.files import STDIO, open_input
+from crfpunct.marks import Typography
+
+_COMPRESSED = (".gz", ".xz")
+_WIKIPUNCT_INPUT = "in.tsv"
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """Where a format's code stands, the suffixes that suggest it, and one line about it."""
+
+    module: str
+    suffixes: tuple[str, ...]
+    about: str
+
+
+#: In the order in which contents are tried where a suffix does not decide.
+FORMATS: dict[str, Format] = {
+    "clntmstmp": Format("clntmstmp", (".clntmstmp",), "forced alignment, a `(start,end) word` a line"),
+    "wikipunct": Format("wikipunct", (".tsv",), "id TAB text; out: a text a line, marks glued to words"),
+    "paragraphs": Format("paragraphs", (), "plain text, paragraphs between blank lines"),
+    "text": Format("text", (".txt",), "plain text, a document a line"),
+}
+
+
+class Module(Protocol):
+    """What a format module offers."""
+
+    def read(self, stream: BinaryIO, source: str) -> Iterator[Document]: ...
+
+    def write(self, documents: Iterable[Document], out: TextIO, typography: Typography) -> None: ...
+
+    def sniff(self, head: bytes) -> bool: ...
+
+
+def names() -> tuple[str, ...]:
+    """The formats' names, as `--from` and `--to` take them."""
+    return tuple(FORMATS)
+
+
+def module(name: str) -> Module:
+    """The code of a format; CorpusError where there is none of that name."""
+    if name not in FORMATS:
+        raise CorpusError(f"unknown format {name!r}; the formats are {', '.join(FORMATS)}.")
+    return cast(Module, importlib.import_module(f"{__name__}.{FORMATS[name].module}"))
+
+
+def guess(path: str | Path, head: bytes) -> str:
+    """The format of a file from its suffix and, where that leaves several or none, its first bytes.
+
+    Plain text is what is left when no other format knows its own.
+    """
+    name = Path(path)
+    suffix = (name.with_suffix("") if name.suffix.lower() in _COMPRESSED else name).suffix.lower()
+    candidates = [known for known, format in FORMATS.items() if suffix in format.suffixes]
+    if len(candidates) == 1:
+        return candidates[0]
+    for known in candidates or FORMATS:
+        if module(known).sniff(head):
+            return known
+    return candidates[0] if candidates else "text"
+
+
+def identify(path: str | Path) -> str:
+    """The format in which `read` would read a path; nothing of standard input is used up."""
+    file = _files(path)[0]
+    with open_input(file) as stream:
+        return guess(file, _peek(stream))
+
+
+def _peek(stream: BinaryIO) -> bytes:
+    stream = stream if hasattr(stream, "peek") else io.BufferedReader(cast(io.RawIOBase, stream))
+    return cast(io.BufferedReader, stream).peek(1 << 13)
+
+
+def read(path: str | Path, format: str | None = None) -> Iterator[Document]:
+    """Yield the documents of a file, of `-` (standard input) or of a folder.
+
+    A folder is read by its `in.tsv`, or is one of `.clntmstmp` files. Without `format` it is guessed.
+    """
+    for file in _files(path):
+        try:
+            with open_input(file) as stream:
+                if format is None:
+                    stream = stream if hasattr(stream, "peek") else io.BufferedReader(cast(io.RawIOBase, stream))
+                    chosen = module(guess(file, cast(io.BufferedReader, stream).peek(1 << 13)))
+                else:
+                    chosen = module(format)
+                yield from chosen.read(stream, str(file))
+        except zlib.error as error:
+            raise CorpusError(f"{file}: damaged archive ({error}); fetch or compress it again.") from error
+
+
+def _files(path: str | Path) -> list[str | Path]:
+    if str(path) == STDIO or not Path(path).is_dir():
+        return [path]
+    if (text := Path(path) / _WIKIPUNCT_INPUT).exists():
+        return [text]
+    if alignments := sorted(Path(path).glob("*.clntmstmp")):
+        return [*alignments]
+    raise CorpusError(
+        f"{path}: a folder with neither {_WIKIPUNCT_INPUT} nor .clntmstmp files; name one of the files in it."
+    )
+
+
+def read_punctuated(path: str | Path, format: str | None = None) -> Iterator[Document]:
+    """Yield documents of a punctuated text for training and scoring: bare words, and a label of `MARKS` each.
+
+    Marks come from the format's own column where it has one, from `expected.tsv` in a WikiPunct folder, and
+    off the ends of the words elsewhere. The documents keep no layout.
+    """
+    if str(path) != STDIO and (Path(path) / "expected.tsv").exists() and format in (None, "wikipunct"):
+        from crfpunct.formats import wikipunct
+
+        yield from wikipunct.read_corpus(Path(path))
+        return
+    for document in read(path, format):
+        yield _labelled(document if document.marks is not None else _stripped(document))
+
+
+def _stripped(document: Document) -> Document:
+    words, runs = marks.strip(document.words)
+    times = document.times_ms
+    if times is not None and len(words) < len(document.words):
+        times = times[np.array([bool(marks.split_mark(word)[0]) for word in document.words])]
+    return replace(document, words=words, marks=runs, times_ms=times)
+
+
+def _labelled(document: Document) -> Document:
+    runs = document.marks or []
+    labels = {run: marks.label(run) for run in set(runs)}
+    return replace(document, marks=[labels[run] for run in runs], layout=None)
+
+
+def write(documents: Iterable[Document], out: TextIO, format: str, typography: Typography) -> None:
+    """Write documents, each as soon as it comes.
+
+    Raises CorpusError, before anything of a document is written, where its words would not be read back as
+    they are: a word that is empty or holds white space, or a mark that is none.
+    """
+    module(format).write(map(_promised, documents), out, typography)
+
+
+def _promised(document: Document) -> Document:
+    document.check()
+    words, joined = document.words, " ".join(document.words)
+    # Scans in C, 60 ns a word: as many spaces as were joined, no other white space, no empty word.
+    if words and (
+        joined.count(" ") != len(words) - 1
+        or "\n" in joined
+        or "\t" in joined
+        or "\r" in joined
+        or "\v" in joined
+        or "\f" in joined
+        or not all(words)
+    ):
+        bad = next(word for word in words if not word or set(word) & set(" \t\n\r\v\f"))
+        raise CorpusError(
+            f"{document.source or document.id or 'document'}: the word {bad!r} would not be read back as it is; "
+            "words are not empty and hold no white space."
+        )
+    for mark in set(document.marks or ()):
+        if mark.strip(marks.MARK_CHARACTERS):
+            raise CorpusError(
+                f"{document.source or document.id or 'document'}: {mark!r} is no mark; "
+                f"marks are made of {marks.MARK_CHARACTERS} only."
+            )
+    return document
