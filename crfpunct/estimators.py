@@ -17,9 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from crfpunct import attributes, templates
 from crfpunct.attributes import Batch
+from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError
-from crfpunct.restorer import Punctuator
+from crfpunct.restorer import best_labels, probabilities
 
 _NO_MARK = "O"  # CRFsuite's label for it; ours is the empty string
 
@@ -37,20 +38,24 @@ class PunctuationCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A linear-chain CRF that places a mark behind each word.
 
     X is a list of documents and y their marks, a list of T strings for each, so that cross-validation never cuts a
-    document. Features are those of a feature file; c1, c2 and max_iterations override its [train] options.
+    document. Features are those of a feature file; c1, c2 and max_iterations override its [train] options. With
+    use_times=False the templates that look at pauses are left out, as for texts without word times.
 
-    After `fit`: punctuator_ (the model that tags), features_, options_, training_log_ ((iteration, loss) pairs).
+    After `fit`: chain_ (the CRF), classes_ (its labels), features_, options_, training_log_, candidates_ (attributes
+    before those without a weight were dropped).
     """
 
     def __init__(
         self,
         features: str | Path = "punct",
+        use_times: bool = True,
         c1: float | None = None,
         c2: float | None = None,
         max_iterations: int | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self.features = features
+        self.use_times = use_times
         self.c1 = c1
         self.c2 = c2
         self.max_iterations = max_iterations
@@ -70,26 +75,26 @@ class PunctuationCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             c2=options.c2 if self.c2 is None else self.c2,
             max_iterations=options.max_iterations if self.max_iterations is None else self.max_iterations,
         )
-        index, ids = attributes.fit(Batch.of(X), self.features_.templates, self.features_.lexicons)
+        used = self.features_.templates if self.use_times else templates.without_pauses(self.features_.templates)
+        index, ids = attributes.fit(Batch.of(X), used, self.features_.lexicons)
+        self.candidates_ = index.count
         self.training_log_: list[Progress] = []
         weights, transition = _train(ids, index.count, marks, labels, self.options_, self._report)
         keep = np.asarray((weights != 0).any(axis=1))
-        self.punctuator_ = Punctuator(
-            tuple(labels), index.select(keep), np.vstack([np.zeros(len(labels)), weights[1:][keep[1:]]]), transition
-        )
+        kept = np.vstack([np.zeros(len(labels)), weights[keep]])
+        self.chain_ = LinearChain(tuple(labels), index.select(keep), kept, transition)
         self.classes_ = np.array(labels)
         return self
 
     def predict(self, X: Sequence[Document]) -> list[list[str]]:
         """The best mark behind every word."""
-        check_is_fitted(self, "punctuator_")
-        return self.punctuator_.marks(X)
+        check_is_fitted(self, "chain_")
+        return best_labels(self.chain_, X)
 
     def predict_marginals(self, X: Sequence[Document]) -> list[NDArray[np.float64]]:
         """The probability of every mark of `classes_` behind every word: (T, L) per document."""
-        check_is_fitted(self, "punctuator_")
-        ends = np.cumsum([len(document.words) for document in X])
-        return np.split(self.punctuator_.marginals(X), ends[:-1]) if len(X) else []
+        check_is_fitted(self, "chain_")
+        return probabilities(self.chain_, X)
 
     def score(self, X: Sequence[Document], y: Sequence[Sequence[str]] | None = None) -> float:
         """The F1 of every mark, weighted by how often it occurs in y (0 where it has none)."""

@@ -2,85 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crfpunct import decoding, model_folder, resources, templates
-from crfpunct.attributes import AttributeIndex, Batch
+from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.errors import ModelError
-from crfpunct.marks import Typography
+from crfpunct.marks import MARK_CHARACTERS, Typography
 
 #: Tokens that are tagged together; enough to make the cost of each numpy call small, few enough to stay in memory.
 BATCH_TOKENS = 1 << 15
 
+Result = TypeVar("Result")
+
 
 @dataclass(frozen=True, slots=True)
 class Punctuator:
-    """A trained linear-chain CRF that places marks.
+    """Places marks: by one CRF for texts without word times and, where there is one, by another for texts with them.
 
-    labels: L marks; the first is `""`, no mark, so that a tie means no mark.
-    index: the attributes, A of them. weights: (A + 1, L) float64, row 0 zero (an attribute never seen).
-    transition: (L, L) float64, from row to column.
+    Two models, because one that is trained on both kinds is worse at texts with times than one that may rely on
+    them (docs/accuracy.md).
     """
 
-    labels: tuple[str, ...]
-    index: AttributeIndex
-    weights: NDArray[np.float64]
-    transition: NDArray[np.float64]
+    text: LinearChain
+    timed: LinearChain | None = None
 
-    def emissions(self, documents: Sequence[Document]) -> NDArray[np.float64]:
-        """The score of every label at every token of the documents, laid end to end: (T, L)."""
-        ids = self.index.transform(Batch.of(documents))
-        scores = np.zeros((len(ids), len(self.labels)))
-        for m in range(ids.shape[1]):
-            scores += self.weights[ids[:, m]]
-        return scores
+    def chain_for(self, document: Document) -> LinearChain:
+        """The CRF for a document: the one with pauses if at least half of the gaps between its words are known."""
+        if self.timed is None or document.times_ms is None or len(document.words) == 0:
+            return self.text
+        times = document.times_ms
+        known = (times[1:, 0] >= 0) & (times[:-1, 1] >= 0)
+        return self.timed if len(known) and 2 * known.sum() >= len(known) else self.text
 
     def marks(self, documents: Sequence[Document]) -> list[list[str]]:
         """The best mark behind every word of every document."""
-        lengths = _lengths(documents)
-        best = decoding.viterbi(self.emissions(documents), self.transition, lengths)
-        names = np.array(self.labels, dtype=object)[best].tolist()
-        ends = np.cumsum(lengths).tolist()
-        return [names[end - length : end] for end, length in zip(ends, lengths.tolist(), strict=True)]
+        return _in_groups(documents, self.chain_for, best_labels)
 
-    def marginals(self, documents: Sequence[Document]) -> NDArray[np.float64]:
-        """The probability of every mark behind every word: (T, L), documents laid end to end."""
-        return decoding.marginals(self.emissions(documents), self.transition, _lengths(documents))
+    def marginals(self, documents: Sequence[Document]) -> list[NDArray[np.float64]]:
+        """Per document the probability of every label behind every word: (T, L)."""
+        return _in_groups(documents, self.chain_for, probabilities)
 
-    def to_arrays(self) -> dict[str, NDArray[np.generic]]:
-        """The index and, per attribute, the labels that have a weight, with their weights."""
-        rows, columns = np.nonzero(self.weights[1:])
-        return self.index.to_arrays() | {
-            "weight_count": np.bincount(rows, minlength=self.index.count).astype(np.uint8),
-            "weight_label": columns.astype(np.uint8),
-            "weight": self.weights[1:][rows, columns],
-            "transition": self.transition,
-        }
 
-    @staticmethod
-    def from_arrays(
-        arrays: Mapping[str, NDArray[Any]], labels: Sequence[str], features: templates.FeatureSet
-    ) -> Punctuator:
-        """The inverse of `to_arrays`; ModelError where the arrays do not fit together."""
-        index = AttributeIndex.from_arrays(arrays, features.templates, features.lexicons)
-        size = len(labels)
-        try:
-            weights = np.zeros((index.count + 1, size))
-            rows = np.repeat(np.arange(1, index.count + 1), arrays["weight_count"])
-            weights[rows, arrays["weight_label"]] = arrays["weight"]
-            transition = arrays["transition"].astype(np.float64)
-            if transition.shape != (size, size):
-                raise ValueError(f"transitions of shape {transition.shape} for {size} labels")
-        except (KeyError, ValueError, IndexError) as error:
-            raise ModelError(f"its weights do not fit its attributes ({error}); train or fetch it again.") from error
-        return Punctuator(tuple(labels), index, weights, transition)
+def _in_groups(
+    documents: Sequence[Document],
+    chain_for: Callable[[Document], LinearChain],
+    of: Callable[[LinearChain, Sequence[Document]], list[Result]],
+) -> list[Result]:
+    """Apply `of(chain, documents)` to the documents of each chain together and put the results in order."""
+    groups: dict[int, tuple[LinearChain, list[int]]] = {}
+    for i, document in enumerate(documents):
+        chain = chain_for(document)
+        groups.setdefault(id(chain), (chain, []))[1].append(i)
+    results: dict[int, Result] = {}
+    for chain, places in groups.values():
+        results.update(zip(places, of(chain, [documents[i] for i in places]), strict=True))
+    return [results[i] for i in range(len(documents))]
+
+
+def best_labels(chain: LinearChain, documents: Sequence[Document]) -> list[list[str]]:
+    """The labels of the best path of each document under a chain."""
+    lengths = _lengths(documents)
+    best = decoding.viterbi(chain.emissions(documents), chain.transition, lengths)
+    names = np.array(chain.labels, dtype=object)[best].tolist()
+    ends = np.cumsum(lengths).tolist()
+    return [names[end - length : end] for end, length in zip(ends, lengths.tolist(), strict=True)]
+
+
+def probabilities(chain: LinearChain, documents: Sequence[Document]) -> list[NDArray[np.float64]]:
+    """The probability of every label of a chain at every token, (T, L) per document."""
+    lengths = _lengths(documents)
+    marginals = decoding.marginals(chain.emissions(documents), chain.transition, lengths)
+    return np.split(marginals, np.cumsum(lengths)[:-1]) if len(lengths) else []
 
 
 def _lengths(documents: Sequence[Document]) -> NDArray[np.int64]:
@@ -102,6 +101,9 @@ class Restorer:
         """
         for batch in _batches(documents):
             for document, marks in zip(batch, self.punctuator.marks(batch), strict=True):
+                for i, word in enumerate(document.words):
+                    if marks[i] and word[-1:] in MARK_CHARACTERS:
+                        marks[i] = ""
                 yield replace(document, marks=marks)
 
     def restore(self, text: str) -> str:
@@ -146,7 +148,11 @@ def _load(folder: Path) -> Restorer:
     part = stored.manifest.get("punct")
     if not isinstance(part, dict):
         raise ModelError("has no punctuation part; train one with `crfpunct train … --into`.")
-    features = templates.load(folder / "templates" / part["features"], folder / "templates")
-    punctuator = Punctuator.from_arrays(stored.arrays("punct.npz"), part["labels"], features)
+    features = templates.load(part["features"], folder / "templates")
+    chains = {}
+    for name, described in part["chains"].items():
+        used = features.templates if name == "timed" else templates.without_pauses(features.templates)
+        arrays = stored.arrays(described["file"])
+        chains[name] = LinearChain.from_arrays(arrays, described["labels"], used, features.lexicons)
     typography = Typography(frozenset(part["joined_parts"]), features.dash)
-    return Restorer(punctuator, typography, stored.manifest)
+    return Restorer(Punctuator(**chains), typography, stored.manifest)

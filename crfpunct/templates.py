@@ -100,7 +100,7 @@ def load(name: str | Path, folder: Path | None = None) -> FeatureSet:
     name: a path or the name of a shipped file. folder: where to look for everything instead (a model's own copies).
     Raises TemplateError naming every mistake.
     """
-    path = folder / Path(name).name if folder else find_features(name)
+    path = folder / f"{name}.toml" if folder else find_features(name)
     mistakes = _Mistakes()
     loaded = _load(path, folder, mistakes, ())
     if not mistakes and not loaded.templates:
@@ -108,6 +108,11 @@ def load(name: str | Path, folder: Path | None = None) -> FeatureSet:
     if mistakes:
         raise TemplateError(f"{path}: " + "; ".join(mistakes) + ".")
     return loaded
+
+
+def without_pauses(templates: tuple[Template, ...]) -> tuple[Template, ...]:
+    """The templates that look at words only."""
+    return tuple(t for t in templates if not any(observation.is_pause for observation, _ in t.use))
 
 
 def _load(path: Path, folder: Path | None, mistakes: _Mistakes, seen: tuple[Path, ...]) -> FeatureSet:
@@ -125,15 +130,21 @@ def _load(path: Path, folder: Path | None, mistakes: _Mistakes, seen: tuple[Path
     base: FeatureSet | None = None
     if isinstance(parent := parsed.get("extends"), str):
         beside = path.parent / (parent if parent.endswith(".toml") else f"{parent}.toml")
-        base = _load(beside if folder or beside.exists() else find_features(parent), folder, mistakes, (*seen, path))
+        local = folder or (
+            beside.exists() and beside != path
+        )  # a file of one's own may extend the shipped one of its name
+        base = _load(beside if local else find_features(parent), folder, mistakes, (*seen, path))
     elif parent is not None:
         mistakes.kind("", "extends", parent, "the name of one feature file")
 
-    files = {path.name: raw} | dict(base.files if base else {})
+    files = dict(base.files if base else {})
+    if path.name in files:
+        mistakes.append(f"two files are named {path.name}; rename one, so that a model folder can keep both")
+    files = {path.name: raw} | files
     lexicons = dict(base.lexicons if base else {})
     for name, file in _table(parsed, "lexicon", mistakes).items():
-        if not isinstance(file, str):
-            mistakes.kind("lexicon: ", name, file, "a file name")
+        if not isinstance(file, str) or Path(file).name != file:
+            mistakes.kind("lexicon: ", name, file, "the name of a file in the same folder")
             continue
         lexicons[name], files[file] = _read_lexicon(path.parent / file)
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from crfpunct import __version__
-from crfpunct.cli import scoring
+from crfpunct.cli import scoring, tagging, training
 from crfpunct.errors import CrfpunctError
 
 app = typer.Typer(
@@ -21,7 +21,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-scoring.register(app)
+for group in (training, tagging, scoring):
+    group.register(app)
 
 _debug = False
 
@@ -34,7 +35,7 @@ def _show_version(value: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[
+    _version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no notes and no progress on stderr.")] = False,
