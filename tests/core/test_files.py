@@ -1,0 +1,177 @@
+"""Bytes in and out: every way in which an input can be bad, and outputs that are whole or not there."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import os
+import stat
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crfpunct.errors import CorpusError
+from crfpunct.files import decode, open_input, open_output, read_lines
+
+COMPRESS = {".txt": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".GZ": gzip.compress}
+
+
+def read(path) -> bytes:
+    with open_input(path) as stream:
+        return stream.read()
+
+
+# ---------------------------------------------------------------- inputs
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_compressed_files_are_read_as_they_are(tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(COMPRESS[suffix](b"dzie\xc5\x84\n"))
+    assert read(path) == read(str(path)) == b"dzie\xc5\x84\n"
+
+
+def test_a_dash_is_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"tak\n")))
+    assert read("-") == b"tak\n"
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(CorpusError, match=r"a\.txt: no such file; check the path\.$"):
+        read(tmp_path / "a.txt")
+
+
+def test_a_folder_instead_of_a_file(tmp_path):
+    with pytest.raises(CorpusError, match=r": is a folder, expected a file; name one of the files in it\.$"):
+        read(tmp_path)
+
+
+def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")  # by hand, since root may read everything
+
+    monkeypatch.setattr("builtins.open", refuse)
+    with pytest.raises(CorpusError, match=r"a\.txt: cannot be read \(Permission denied\); check its permissions\.$"):
+        read(tmp_path / "a.txt")
+
+
+TEXT = b"a text of some length, so that there is something to damage\n" * 40
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda raw: raw[: len(raw) // 2], id="truncated"),
+        pytest.param(lambda raw: raw[:-1], id="last byte missing"),
+        pytest.param(lambda _raw: b"plain text", id="not compressed"),
+        pytest.param(lambda raw: raw[:-6] + bytes(b ^ 0xFF for b in raw[-6:]), id="checksum"),
+    ],
+)
+def test_a_damaged_archive(tmp_path, suffix, damage):
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(damage(COMPRESS[suffix](TEXT)))
+    with pytest.raises(CorpusError, match=rf"a{suffix}: damaged {suffix} file \(.*\); fetch or compress it again\.$"):
+        read(path)
+
+
+# ---------------------------------------------------------------- lines
+
+lines = st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=8))
+
+
+@given(lines.filter(lambda drawn: not drawn or not drawn[0].startswith("\ufeff")), st.sampled_from(["\n", "\r\n"]))
+def test_lines_are_numbered_and_keep_all_but_their_end(drawn, end):
+    drawn = [line.rstrip("\r") for line in drawn]
+    raw = "".join(line + end for line in drawn).encode()
+    assert list(read_lines(io.BytesIO(raw), "f")) == list(enumerate(drawn, 1))
+    assert list(read_lines(io.BytesIO(b"\xef\xbb\xbf" + raw), "f")) == list(enumerate(drawn or [], 1)) or not drawn
+
+
+def test_only_line_feeds_end_a_line():
+    raw = "\ufeffa\u2028b\x85c\rd\r\ne\ufeff\n\nlast".encode()
+    assert list(read_lines(io.BytesIO(raw), "f")) == [(1, "a\u2028b\x85c\rd"), (2, "e\ufeff"), (3, ""), (4, "last")]
+
+
+def test_a_byte_that_is_not_utf8_is_named_with_its_line():
+    found = read_lines(io.BytesIO("tak\nżółw ".encode() + b"\xb3"), "f.txt")
+    assert next(found) == (1, "tak")
+    with pytest.raises(CorpusError, match=r"^f\.txt:2: byte 9 \(0xb3\) is not UTF-8; convert the file, .* iconv -f"):
+        next(found)
+
+
+@given(st.binary(max_size=20))
+def test_bytes_are_decoded_as_python_does_or_refused(raw):
+    try:
+        expected = raw.decode()
+    except UnicodeDecodeError as error:
+        with pytest.raises(CorpusError, match=rf"^here: byte {error.start + 1} \(0x{raw[error.start]:02x}\) is not"):
+            decode(raw, "here")
+    else:
+        assert decode(raw, "here") == expected
+
+
+# ---------------------------------------------------------------- outputs
+
+
+class Interrupted(BaseException):
+    """Such as KeyboardInterrupt."""
+
+
+def write(path, *texts, failing=None):
+    with open_output(path) as stream:
+        for text in texts:
+            stream.write(text)
+        if failing:
+            raise failing
+
+
+def test_an_output_is_utf8_with_the_line_ends_that_were_written(tmp_path):
+    write(tmp_path / "out.txt", "żółw\n", "tak\r\n")
+    assert (tmp_path / "out.txt").read_bytes() == "żółw\ntak\r\n".encode()
+    assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
+
+
+def test_an_output_has_the_permissions_of_any_new_file(tmp_path):
+    (tmp_path / "usual").write_text("")
+    write(tmp_path / "ours", "")
+    assert stat.S_IMODE(os.stat(tmp_path / "ours").st_mode) == stat.S_IMODE(os.stat(tmp_path / "usual").st_mode)
+
+
+@pytest.mark.parametrize("failing", [CorpusError("bad line"), OSError(28, "No space left"), Interrupted()])
+def test_nothing_is_left_behind_after_an_exception(tmp_path, failing):
+    with pytest.raises(type(failing)):
+        write(tmp_path / "out.txt", "half of ", failing=failing)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("failing", [CorpusError("bad line"), Interrupted()])
+def test_an_old_file_stays_as_it_was_until_the_new_one_is_whole(tmp_path, failing):
+    path = tmp_path / "out.txt"
+    path.write_text("old")
+    with pytest.raises(type(failing)):
+        write(path, "new", failing=failing)
+    assert path.read_text() == "old"
+    with open_output(path) as stream:
+        stream.write("new")
+        stream.flush()
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("folder", ["missing", "file"])
+def test_a_folder_that_cannot_be_written_into(tmp_path, folder):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CorpusError, match=r"out\.txt: cannot be written \(.+\); check the folder\.$"):
+        write(tmp_path / folder / "out.txt", "x")
+
+
+def test_a_dash_is_standard_output(monkeypatch):
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="latin-1", newline="\r\n"))
+    write("-", "żółw\n")
+    assert raw.getvalue() == "żółw\n".encode()

@@ -1,0 +1,246 @@
+"""Feature files: what they expand into, what they inherit, and every mistake that they can hold."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crfpunct import templates
+from crfpunct.errors import CorpusError, TemplateError
+from crfpunct.observations import PAUSE_OBSERVATIONS, SIZED, WORD_OBSERVATIONS, Observation
+from crfpunct.templates import MAX_OFFSET, TrainOptions
+
+ONE = '[[template]]\nname = "w"\nuse = ["word[0]"]\n'
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Write files, the first of them the one to load."""
+
+    def write_and_load(text, **others):
+        for name, content in {"mine": text, **others}.items():
+            path = tmp_path / f"{name}.{'txt' if name == 'said' else 'toml'}"
+            path.write_text(content, encoding="utf-8")
+        return templates.load(tmp_path / "mine.toml")
+
+    return write_and_load
+
+
+def mistakes(load, text, **others) -> str:
+    with pytest.raises(TemplateError) as caught:
+        load(text, **others)
+    message = str(caught.value)
+    assert "mine.toml: " in message
+    assert message.endswith(".")
+    assert "\n" not in message
+    return message.split("mine.toml: ", 1)[1].removesuffix(".")
+
+
+# ---------------------------------------------------------------- what a file says
+
+
+def test_a_template_names_observations_at_offsets(load):
+    found = load('[[template]]\nname = "pair"\nuse = ["word[0]", "suffix3[+1]", "gap[-2]"]\nmin_count = 2')
+    [template] = found.templates
+    assert template.use == ((Observation("word"), 0), (Observation("suffix", 3), 1), (Observation("gap"), -2))
+    assert (template.name, template.min_count, str(template)) == ("pair", 2, "word[0] suffix3[1] gap[-2]")
+    assert (found.name, found.options, found.dash, found.lexicons) == ("mine", TrainOptions(), "–", {})
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, unique=True), st.lists(st.integers(-9, 9), min_size=1, unique=True))
+def test_a_family_is_every_combination_of_its_values(tmp_path_factory, n, k):
+    path = tmp_path_factory.mktemp("family") / "f.toml"
+    path.write_text(f'[[template]]\nname = "f"\nuse = ["suffix{{n}}[{{k}}]"]\nfor = {{ n = {n}, k = {k} }}')
+    found = templates.load(path).templates
+    assert [t.use for t in found] == [((Observation("suffix", size), offset),) for size in n for offset in k]
+    assert {t.name for t in found} == {"f"}
+
+
+def test_a_family_can_vary_the_observation(load):
+    found = load('[[template]]\nname = "f"\nuse = ["longer_{side}[0]"]\nfor = { side = ["before", "after"] }')
+    assert list(map(str, found.templates)) == ["longer_before[0]", "longer_after[0]"]
+
+
+@pytest.mark.parametrize("name", [*WORD_OBSERVATIONS, *PAUSE_OBSERVATIONS])
+def test_every_observation_can_be_named_and_is_printed_as_it_was_written(load, name):
+    written = f"{name}{2 if name in SIZED else ''}[-1]"
+    [template] = load(f'[[template]]\nname = "t"\nuse = ["{written}"]').templates
+    assert str(template) == written
+
+
+def test_the_shipped_file_stands():
+    shipped = templates.load("punct")
+    assert shipped.files.keys() == {"punct.toml"}
+    assert len(shipped.templates) == len({t.use for t in shipped.templates}) > 50
+    assert not shipped.lexicons  # it is neutral between languages
+
+
+def test_a_lexicon_lies_beside_the_file(load):
+    found = load(
+        '[lexicon]\nsaid = "said.txt"\n[[template]]\nname = "s"\nuse = ["lexicon.said[1]"]',
+        said="# ours, MIT\nDodał\n\nrzekł\told\n",
+    )
+    assert found.lexicons == {"said": {"dodał": "yes", "rzekł": "old"}}
+    assert found.templates[0].use == ((Observation("lexicon", 0, "said"), 1),)
+    assert found.files["said.txt"].decode() == "# ours, MIT\nDodał\n\nrzekł\told\n"
+
+
+def test_a_chain_of_files(load, tmp_path):
+    found = load(
+        'extends = "middle"\n[train]\nc1 = 1\n[[template]]\nname = "mine"\nuse = ["word[2]"]',
+        middle='extends = "root"\n[text]\ndash = "—"\n[train]\nc1 = 2\nc2 = 2\n[[template]]\nname = "m"\nuse = ["word[1]"]',  # noqa: E501
+        root="[train]\nc1 = 3\nc2 = 3\nmax_iterations = 3\n" + ONE,
+    )
+    assert list(map(str, found.templates)) == ["word[0]", "word[1]", "word[2]"]
+    assert found.options == TrainOptions(c1=1, c2=2, max_iterations=3)
+    assert found.dash == "—"
+    assert list(found.files) == ["mine.toml", "middle.toml", "root.toml"]
+    assert all((tmp_path / name).read_bytes() == raw for name, raw in found.files.items())
+
+
+def test_a_file_of_ones_own_extends_a_shipped_one_and_its_copies_read_the_same(load, tmp_path):
+    found = load(
+        'extends = "punct"\n[lexicon]\nsaid = "said.txt"\n[[template]]\nname = "s"\nuse = ["lexicon.said[1]"]',
+        said="dodał\n",
+    )
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    for name, raw in found.files.items():
+        (copies / name).write_bytes(raw)
+    assert found.templates[:-1] == templates.load("punct").templates
+    assert templates.load("mine", copies) == found
+
+
+def test_a_template_may_be_empty_where_another_file_has_one(load):
+    assert load('extends = "root"', root=ONE).templates == load(ONE).templates
+
+
+# ---------------------------------------------------------------- mistakes
+
+
+def template(*lines) -> str:
+    return '[[template]]\nname = "t"\n' + "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[[templates]]\nname = "w"', "unknown section 'templates'; did you mean 'template'?"),
+        ("zzz = 1\n" + ONE, "unknown section 'zzz'; known: extends, lexicon, template, text, train"),
+        (template('use = ["word[0]"]', "min_cuont = 2"), "'t': unknown key 'min_cuont'; did you mean 'min_count'?"),
+        (template('use = ["wrod[0]"]'), "template 't': unknown observation 'wrod'; did you mean 'word'?"),
+        (template('use = ["lexicon.said[0]"]', "[lexicon]"), "template 't': unknown lexicon 'said'"),
+        (template('use = ["suffix[0]"]'), "template 't': 'suffix[0]': suffix takes a number, as in suffix3[0]"),
+        (template('use = ["suffix0[0]"]'), "template 't': 'suffix0[0]': suffix takes a number, as in suffix3[0]"),
+        (template('use = ["word2[0]"]'), "template 't': 'word2[0]': word takes no number, as in word[0]"),
+        (template('use = ["word"]'), "template 't': 'word' is not an observation; expected one such as word[0]"),
+        (template('use = ["Word[0]"]'), "template 't': 'Word[0]' is not an observation"),
+        (template('use = ["word[1.5]"]'), "template 't': 'word[1.5]' is not an observation"),
+        (
+            template(f'use = ["word[{MAX_OFFSET + 1}]"]'),
+            f"template 't': 'word[{MAX_OFFSET + 1}]' looks {MAX_OFFSET + 1} words away; at most {MAX_OFFSET}",
+        ),
+        (template("use = []"), 'template \'t\': use = []; expected a list such as ["word[0]", "word[1]"]'),
+        (template('use = "word[0]"'), "template 't': use = 'word[0]'; expected a list"),
+        (template("use = [1]"), "template 't': use = [1]; expected a list"),
+        (template(), "template 't': use = None; expected a list"),
+        (template('use = ["word[0]"]', "min_count = 0"), "min_count = 0; expected a whole number of at least 1"),
+        (template('use = ["word[0]"]', "min_count = true"), "min_count = True; expected a whole number of at least 1"),
+        (template('use = ["word[{k}]"]', "for = 3"), "template 't': for = 3; expected lists of values"),
+        (template('use = ["word[{k}]"]', "for = { k = [] }"), "for = {'k': []}; expected lists of values"),
+        (
+            template('use = ["word[{j}]"]', "for = { k = [1] }"),
+            "template 't': use = ['word[{j}]'] names a placeholder that `for` (k) does not list",
+        ),
+        (template('use = ["word[{}]"]', "for = { k = [1] }"), "names a placeholder that `for` (k) does not list"),
+        ('[[template]]\nuse = ["word[0]"]', "template number 1: has no name"),
+        (ONE + '[[template]]\nname = "again"\nuse = ["word[0]"]', "template 'again' repeats 'w': both use word[0]"),
+        ("template = 1", "template = 1; expected tables, each headed [[template]]"),
+        ("template = [1]", "template = [1]; expected tables, each headed [[template]]"),
+        ("train = 1\n" + ONE, "train = 1; expected a table, [train]"),
+        ("[train]\nc3 = 1\n" + ONE, "[train]: unknown key 'c3'; known: c1, c2, max_iterations"),
+        ("[train]\nc1 = -1\n" + ONE, "[train]: c1 = -1; expected a number of at least 0"),
+        ('[train]\nc1 = "1"\n' + ONE, "[train]: c1 = '1'; expected a number of at least 0"),
+        ("[train]\nc2 = true\n" + ONE, "[train]: c2 = True; expected a number of at least 0"),
+        ("[train]\nmax_iterations = 0\n" + ONE, "[train]: max_iterations = 0; expected a whole number of at least 1"),
+        ("[train]\nmax_iterations = 1.5\n" + ONE, "max_iterations = 1.5; expected a whole number of at least 1"),
+        ("[text]\nhyphen = '-'\n" + ONE, "[text]: unknown key 'hyphen'; known: dash"),
+        ("[text]\ndash = ''\n" + ONE, "[text]: dash = ''; expected one sign"),
+        ("[lexicon]\nsaid = 1\n" + ONE, "lexicon: said = 1; expected the name of a file"),
+        ('[lexicon]\nsaid = "../said.txt"\n' + ONE, "lexicon: said = '../said.txt'; expected the name of a file"),
+        ("extends = 1\n" + ONE, "extends = 1; expected the name of one feature file"),
+        ("[train]\nc1 = 1", "no [[template]] in it; a feature file needs at least one"),
+        ("= 1", "not a TOML file: "),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_named(load, text, message):
+    assert message in mistakes(load, text)
+
+
+def test_all_mistakes_are_named_at_once(load):
+    found = mistakes(
+        load,
+        'extends = "root"\n' + template('use = ["wrod[0]", "word[99]"]', "[train]\nc1 = -1\n[tekst]"),
+        root='[text]\nhyphen = "-"\n[[template]]\nname = "r"\nuse = ["word[0]"]\nmin_cuont = 1',
+    )
+    assert len(found.split("; ")) >= 5
+    for part in ("'wrod'", "'word[99]'", "c1 = -1", "'tekst'", "'hyphen'", "'min_cuont'"):
+        assert part in found
+
+
+def test_a_template_that_repeats_an_inherited_one(load):
+    text = 'extends = "root"\n[[template]]\nname = "again"\nuse = ["word[0]"]'
+    assert mistakes(load, text, root=ONE) == "template 'again' repeats 'w': both use word[0]"
+
+
+def test_a_circle_of_files(load):
+    with pytest.raises(TemplateError, match=r"extends itself \(mine\.toml -> other\.toml -> mine\.toml\); remove one"):
+        load('extends = "other"', other='extends = "mine"')
+
+
+def test_a_model_folder_could_not_keep_two_files_of_one_name(load):
+    text = 'extends = "punct"\n[[template]]\nname = "mine"\nuse = ["word[9]"]'
+    load(ONE, punct=text)
+    with pytest.raises(TemplateError, match=r"two files are named punct\.toml; rename one"):
+        load('extends = "punct"', punct=text)
+
+
+def test_a_file_that_extends_nothing_known(load):
+    with pytest.raises(TemplateError, match=r"klingon: no such feature file.*\(.*punct.*\)"):
+        load('extends = "klingon"')
+
+
+def test_a_name_that_is_not_shipped():
+    with pytest.raises(TemplateError, match=r"klingon: no such feature file.*\(.*punct.*\)"):
+        templates.load("klingon")
+
+
+def test_a_file_that_is_not_utf8(tmp_path):
+    (tmp_path / "mine.toml").write_bytes(b'[text]\ndash = "\x96"')
+    with pytest.raises(TemplateError, match=r"mine\.toml: not a TOML file: .*0x96"):
+        templates.load(tmp_path / "mine.toml")
+
+
+@pytest.mark.parametrize(
+    ("lexicon", "message"),
+    [
+        ("a\tb\tc\n", r"said\.txt:1: 'a\\tb\\tc'; expected a word, or word TAB class"),
+        ("# words\ndodał\nDodał\n", r"said\.txt:3: 'Dodał' stands twice; remove one of the two lines"),
+    ],
+)
+def test_a_lexicon_with_a_mistake(load, lexicon, message):
+    with pytest.raises(TemplateError, match=message):
+        load('[lexicon]\nsaid = "said.txt"\n' + ONE, said=lexicon)
+
+
+def test_a_lexicon_that_is_not_there(load):
+    with pytest.raises((TemplateError, CorpusError), match=r"said\.txt: no such file"):
+        load('[lexicon]\nsaid = "said.txt"\n' + ONE)
+
+
+def test_numbers_of_toml_are_numbers(load):
+    assert load("[train]\nc1 = 0\nc2 = 1e-3\n" + ONE).options == TrainOptions(c1=0, c2=1e-3)
+    assert math.isclose(TrainOptions().c1, 0.3, rel_tol=0, abs_tol=0)
