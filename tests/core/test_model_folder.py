@@ -1,0 +1,265 @@
+"""Model folders: what is written is read back; what is damaged, altered, newer or foreign is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import stat
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crfpunct.errors import ModelError
+from crfpunct.model_folder import FORMAT, ModelFolder, check_free, pack, read, write
+
+CONTENT = ModelFolder({"language": "pl"}, {"punct.npz": b"arrays", "templates/punct.toml": b"[train]", "card.md": b"#"})
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("aąb.", max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+file_names = st.from_regex(r"(templates/)?[a-z]{1,4}\.(npz|md)", fullmatch=True)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write(tmp_path / "pl", CONTENT)
+    return tmp_path / "pl"
+
+
+def rewrite_manifest(folder: Path, **changes) -> None:
+    manifest = json.loads((folder / "model.json").read_text()) | changes
+    (folder / "model.json").write_text(json.dumps({k: v for k, v in manifest.items() if v is not ...}))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+# ---------------------------------------------------------------- inverse
+
+
+@given(
+    st.dictionaries(st.text("abc", min_size=1, max_size=3), json_values, max_size=3),
+    st.dictionaries(file_names, st.binary(max_size=20), min_size=1, max_size=4),
+)
+def test_what_is_written_is_read_back(tmp_path_factory, manifest, files):
+    folder = tmp_path_factory.mktemp("models") / "m"
+    write(folder, ModelFolder(manifest, files))
+    again = read(folder)
+    assert again.files == files
+    assert again.manifest == {"format": FORMAT, **manifest, "sha256": again.manifest["sha256"]}
+    # What was read can be written again, and gives the same bytes.
+    write(folder.with_name("copy"), again)
+    assert contents(folder.with_name("copy")) == contents(folder)
+    assert {path.name for path in folder.parent.iterdir()} == {"m", "copy"}
+
+
+arrays = st.dictionaries(
+    st.text("abc", min_size=1, max_size=3),
+    st.builds(
+        lambda values, dtype: np.array(values).astype(dtype),
+        st.lists(st.integers(0, 200), max_size=6),
+        st.sampled_from(["u1", "u2", "i8", "f8"]),
+    ),
+    max_size=3,
+)
+
+
+@given(arrays)
+def test_arrays_are_read_back(drawn):
+    found = ModelFolder({}, {"a.npz": pack(drawn)}).arrays("a.npz")
+    assert found.keys() == drawn.keys()
+    for name, array in drawn.items():
+        assert found[name].dtype == array.dtype
+        np.testing.assert_array_equal(found[name], array)
+
+
+def test_the_same_arrays_give_the_same_bytes():
+    drawn = {"weight": np.arange(5.0), "label": np.zeros(3, dtype=np.uint8)}
+    assert pack(drawn) == pack({name: array.copy() for name, array in drawn.items()})
+    with zipfile.ZipFile(io.BytesIO(pack(drawn))) as archive:  # no clock in it
+        assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        assert {entry.compress_type for entry in archive.infolist()} == {zipfile.ZIP_STORED}
+
+
+def test_the_manifest_names_format_and_checksums(folder):
+    manifest = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    assert manifest["format"] == FORMAT
+    assert manifest["sha256"]["card.md"] == hashlib.sha256(b"#").hexdigest()
+    assert manifest["sha256"].keys() == CONTENT.files.keys()
+
+
+def test_a_folder_has_the_permissions_of_any_new_folder(folder, tmp_path):
+    (tmp_path / "usual").mkdir()
+    assert stat.S_IMODE(folder.stat().st_mode) == stat.S_IMODE((tmp_path / "usual").stat().st_mode)
+
+
+def test_folders_above_are_made(tmp_path):
+    write(tmp_path / "a" / "b" / "pl", CONTENT)
+    assert read(tmp_path / "a" / "b" / "pl").files == CONTENT.files
+
+
+# ---------------------------------------------------------------- writing: whole or not at all
+
+
+class Interrupted(BaseException):
+    """Such as KeyboardInterrupt."""
+
+
+@pytest.mark.parametrize("failing", [OSError(28, "No space left"), Interrupted()])
+def test_a_write_that_fails_leaves_nothing(tmp_path, monkeypatch, failing):
+    real, calls = Path.write_bytes, []
+
+    def second_fails(path, data):
+        calls.append(path)
+        if len(calls) == 2:
+            raise failing
+        return real(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", second_fails)
+    with pytest.raises((type(failing), ModelError)):
+        write(tmp_path / "pl", CONTENT)
+    assert len(calls) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_write_that_fails_leaves_the_old_model(folder, monkeypatch):
+    before = contents(folder)
+
+    def fails(*_):
+        raise Interrupted
+
+    monkeypatch.setattr(Path, "write_bytes", fails)
+    with pytest.raises(Interrupted):
+        write(folder, ModelFolder({}, {"other.npz": b""}), force=True)
+    assert contents(folder) == before
+    assert list(folder.parent.iterdir()) == [folder]
+
+
+def test_a_model_is_not_replaced_without_force(folder):
+    before = contents(folder)
+    for refused in (lambda: write(folder, CONTENT), lambda: check_free(folder, force=False)):
+        with pytest.raises(ModelError, match=r"pl: a model is there already; name another --out, or add --force to re"):
+            refused()
+    assert contents(folder) == before
+    check_free(folder, force=True)
+
+
+@pytest.mark.parametrize("force", [True, False])
+def test_what_is_no_model_is_never_replaced(tmp_path, force):
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "thesis.tex").write_text("mine")
+    for name in ("file", "folder"):
+        with pytest.raises(ModelError, match=rf"{name}: exists and is not a model folder; name another --out\.$"):
+            write(tmp_path / name, CONTENT, force=force)
+    assert contents(tmp_path) == {"file": b"mine", "folder/thesis.tex": b"mine"}
+
+
+def test_a_place_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ModelError, match=r"pl: cannot be written \(.+\); check the folder it stands in\.$"):
+        write(tmp_path / "file" / "pl", CONTENT)
+
+
+# ---------------------------------------------------------------- reading: refused unless whole
+
+
+def refused(folder) -> str:
+    with pytest.raises(ModelError) as caught:
+        read(folder)
+    assert str(caught.value).startswith(str(folder))
+    assert "\n" not in str(caught.value)
+    return str(caught.value).removeprefix(str(folder))
+
+
+@pytest.mark.parametrize("name", CONTENT.files)
+@pytest.mark.parametrize("change", [lambda raw: raw[:-1], lambda raw: raw + b"\0", lambda raw: b"?" + raw[1:]])
+def test_a_file_that_was_truncated_or_altered(folder, name, change):
+    path = folder / name
+    path.write_bytes(change(path.read_bytes()))
+    found = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    expected = hashlib.sha256(CONTENT.files[name]).hexdigest()[:12]
+    assert refused(folder).startswith(
+        f"/{name}: altered or truncated (sha256 {found}…, expected {expected}…); train it again, or fetch it again"
+    )
+
+
+def test_a_file_that_is_missing(folder):
+    (folder / "punct.npz").unlink()
+    assert refused(folder).startswith("/punct.npz: cannot be read (No such file or directory); train it again")
+
+
+def test_a_newer_format_names_both_numbers(folder):
+    rewrite_manifest(folder, format=FORMAT + 1)
+    assert refused(folder) == (
+        f"/model.json: format {FORMAT + 1} is newer than format {FORMAT} of this program; upgrade crfpunct."
+    )
+
+
+def test_an_older_format_names_both_numbers(folder):
+    rewrite_manifest(folder, format=FORMAT - 1)
+    assert refused(folder).startswith(f"/model.json: format {FORMAT - 1} is older than {FORMAT}, no longer read; train")
+
+
+@pytest.mark.parametrize("number", [..., None, "1", 1.0])
+def test_no_format_number(folder, number):
+    rewrite_manifest(folder, format=number)
+    assert refused(folder).startswith(f"/model.json: no format number in it; expected {FORMAT}; train it again")
+
+
+@pytest.mark.parametrize("raw", [b"", b'{"format": 1, ', b"\xff\xfe"])
+def test_a_manifest_that_is_no_json(folder, raw):
+    (folder / "model.json").write_bytes(raw)
+    assert refused(folder).startswith("/model.json: cannot be read (")
+
+
+def test_a_manifest_that_is_no_object(folder):
+    (folder / "model.json").write_text("[1]")
+    assert refused(folder).startswith("/model.json: no format number in it; ")
+
+
+@pytest.mark.parametrize("sums", [..., None, {}, ["punct.npz"]])
+def test_no_checksums(folder, sums):
+    rewrite_manifest(folder, sha256=sums)
+    assert refused(folder).startswith("/model.json: no checksums in it; train it again")
+
+
+@pytest.mark.parametrize("name", ["../secret", "templates/../../secret", "/etc/hostname"])
+def test_a_manifest_that_points_outside(folder, name):
+    (folder.parent / "secret").write_bytes(b"")
+    rewrite_manifest(folder, sha256={name: hashlib.sha256(b"").hexdigest()})
+    assert refused(folder).startswith(f"/model.json: names a file outside the folder ({name}); ")
+
+
+@pytest.mark.parametrize("name", ["missing", "empty", "file"])
+def test_what_is_no_model_folder(tmp_path, name):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("")
+    assert refused(tmp_path / name) == ": no model.json in it, so it is not a model folder; check the path."
+
+
+def npz_of_objects() -> bytes:
+    stream = io.BytesIO()
+    np.savez(stream, a=np.array([{}], dtype=object))  # what only pickle could read
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("raw", [b"no arrays", pack({"a": np.arange(9)})[:-30], npz_of_objects()])
+def test_what_are_no_arrays(raw):
+    with pytest.raises(
+        ModelError, match=r"^a\.npz: cannot be read as arrays \(.*\); train it again, or fetch it again"
+    ):
+        ModelFolder({}, {"a.npz": raw}).arrays("a.npz")
+
+
+def test_arrays_that_the_folder_does_not_list():
+    with pytest.raises(ModelError, match=r"^punct\.npz: cannot be read as arrays \('punct\.npz'\); "):
+        ModelFolder({}, {}).arrays("punct.npz")
