@@ -22,6 +22,7 @@ from crfpunct.scoring import counts as table
 from crfpunct.scoring.counts import LabelScore
 
 Rule = Literal["geval", "all"]
+Side = Literal["reference", "hypothesis"]
 RULES: tuple[Rule, ...] = ("geval", "all")
 
 #: The tool's labels in the order of its rules, each with its mark: a later rule overrides an earlier one.
@@ -110,7 +111,7 @@ class Stop:
     """Where the tool refuses the files: `line` from 1, and the reason in words."""
 
     line: int
-    side: Literal["reference", "hypothesis"]
+    side: Side
     reason: str
 
 
@@ -191,15 +192,20 @@ def counts(reference_lines: Sequence[str], hypothesis_lines: Sequence[str]) -> P
         tokens[number] = len(expected), len(found)
         if len(expected) != len(found) and number < min(len(reference_lines), len(hypothesis_lines)):
             differences.append(_first_difference(number + 1, reference, hypothesis))
-        for side, glued, ids in (("reference", reference, expected), ("hypothesis", hypothesis, found)):
-            if not refused and _NOT_A_TAG in ids:
-                token = glued[int(np.argmax(ids == _NOT_A_TAG))].decode()
-                refused.append(Stop(number + 1, side, f'the token "{token}" begins with a mark'))  # type: ignore[arg-type]
+        if not refused and _NOT_A_TAG in expected:
+            refused.append(_leading_mark(number + 1, "reference", reference, expected))
+        if not refused and _NOT_A_TAG in found:
+            refused.append(_leading_mark(number + 1, "hypothesis", hypothesis, found))
     if not refused and len(reference_lines) != len(hypothesis_lines):
         first = min(len(reference_lines), len(hypothesis_lines)) + 1
-        side = "hypothesis" if len(hypothesis_lines) < first else "reference"
-        refused.append(Stop(first, side, "the files have different numbers of lines"))
+        short: Side = "hypothesis" if len(hypothesis_lines) < first else "reference"
+        refused.append(Stop(first, short, "the files have different numbers of lines"))
     return PolevalCounts(values, tokens, refused[0] if refused else None, differences)
+
+
+def _leading_mark(line: int, side: Side, tokens: Sequence[bytes], ids: NDArray[np.int64]) -> Stop:
+    token = tokens[int(np.argmax(ids == _NOT_A_TAG))].decode()
+    return Stop(line, side, f'the token "{token}" begins with a mark')
 
 
 def _first_difference(line: int, reference: Sequence[bytes], hypothesis: Sequence[bytes]) -> Difference:

@@ -18,42 +18,52 @@ class Signature:
     """A metric's name, the options that change the number, and what it was computed on.
 
     options: (name, value) pairs in the order in which they are printed.
+    sampling: the same for how intervals and tests were drawn, empty where nothing was.
     documents: number of documents scored.
-    reference: first 12 hexadecimal digits of the SHA-256 of the reference (see `fingerprint`).
+    reference: SHA-256 of the reference (see `fingerprint`), of which 12 digits are printed.
     """
 
     metric: str
     options: tuple[tuple[str, str], ...]
+    sampling: tuple[tuple[str, str], ...]
     documents: int
     reference: str
     version: str = __version__
 
     def fields(self) -> dict[str, str]:
         """All of it as ordered names and values, the version last."""
-        return {
-            "metric": self.metric,
-            **dict(self.options),
-            "documents": str(self.documents),
-            "reference": self.reference,
-            "crfpunct": self.version,
-        }
+        return {"metric": self.metric, **dict(self.options), **dict(self._shared())}
+
+    def own(self) -> str:
+        """The part that tells this score from another one of the same run: the metric and its options."""
+        return "|".join([self.metric, *(f"{name}:{value}" for name, value in self.options)])
+
+    def shared(self) -> str:
+        """The part that all scores of a run have in common: sampling, documents, reference, version."""
+        return "|".join(f"{name}:{value}" for name, value in self._shared())
+
+    def _shared(self) -> list[tuple[str, str]]:
+        return [
+            *self.sampling,
+            ("documents", str(self.documents)),
+            ("reference", self.reference[:12]),
+            ("crfpunct", self.version),
+        ]
 
     def __str__(self) -> str:
-        """One line, as printed under a score: ``metric|name:value|…|crfpunct:version``."""
-        fields = self.fields()
-        metric = fields.pop("metric")
-        return "|".join([metric, *(f"{name}:{value}" for name, value in fields.items())])
+        """One line: ``metric|name:value|…|crfpunct:version``."""
+        return f"{self.own()}|{self.shared()}"
 
 
 def fingerprint(lines: Iterable[str]) -> str:
-    """The first 12 hexadecimal digits of the SHA-256 of lines in UTF-8, each ended by ``\\n``.
+    """The SHA-256, in hexadecimal, of lines in UTF-8, each ended by ``\\n``.
 
     For a plain file without byte-order mark and ``\\r`` it is what ``sha256sum`` prints.
 
-    >>> fingerprint(["ala ma kota."])
+    >>> fingerprint(["ala ma kota."])[:12]
     'dc8c56cf4d62'
     """
     digest = hashlib.sha256()
     for line in lines:
         digest.update(line.encode() + b"\n")
-    return digest.hexdigest()[:12]
+    return digest.hexdigest()

@@ -1,0 +1,469 @@
+"""Results laid out as tables of text, once for all outputs that people read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from crfpunct.scoring import casing, entities, poleval, word_errors
+from crfpunct.scoring.comparison import ALPHA, Comparison, MetricComparison
+from crfpunct.scoring.counts import LabelScore
+from crfpunct.scoring.evaluation import (
+    CaseResult,
+    Evaluation,
+    Interval,
+    MarksResult,
+    PolevalResult,
+    Score,
+    WordsResult,
+)
+from crfpunct.scoring.signature import Signature
+
+#: Printed for a score that is 0/0.
+UNDEFINED = "–"
+
+_MARK_NAMES = {
+    "": "none",
+    ".": "full stop",
+    ",": "comma",
+    "?": "question mark",
+    "!": "exclamation mark",
+    "-": "hyphen, dash",
+    ":": "colon",
+    ";": "semicolon",
+    "...": "ellipsis",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column's head, and whether its cells stand at the right (numbers do)."""
+
+    head: str
+    right: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of text under columns.
+
+    name: short and stable, for labels and anchors. strong: (row, column) of cells to stress. rules: rows that
+    a line is drawn before. notes: what stands under it. signature: that of its scores.
+    """
+
+    name: str
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str]]
+    strong: frozenset[tuple[int, int]] = frozenset()
+    rules: frozenset[int] = frozenset()
+    notes: Sequence[str] = ()
+    signature: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A title, a line about the data, tables, and the signatures of all scores in them."""
+
+    title: str
+    subtitle: str
+    tables: Sequence[Table]
+    signatures: Sequence[Signature]
+    warnings: Sequence[str] = field(default_factory=list)
+
+
+def number(value: float, decimals: int = 2) -> str:
+    """A score; a true minus sign; `–` where it is undefined.
+
+    >>> number(61.234), number(-0.5), number(float("nan"))
+    ('61.23', '−0.50', '–')
+    """
+    if math.isnan(value):
+        return UNDEFINED
+    text = f"{value:.{decimals}f}"
+    return "−" + text[1:] if text.startswith("-") and float(text) else text.lstrip("-")
+
+
+def signed(value: float) -> str:
+    """A difference, with its sign.
+
+    >>> signed(1.5), signed(0.0), signed(-2.25)
+    ('+1.50', '0.00', '−2.25')
+    """
+    return "+" + number(value) if value > 0 and float(f"{value:.2f}") else number(value)
+
+
+def interval(ends: Interval | Sequence[float], as_difference: bool = False) -> str:
+    """Low and high end of an interval; `–` where it is undefined.
+
+    >>> interval((59.5, 62.25)), interval((-1.0, 2.0), as_difference=True)
+    ('59.50 … 62.25', '−1.00 … +2.00')
+    """
+    if any(math.isnan(end) for end in ends):
+        return UNDEFINED
+    low, high = (signed(end) if as_difference else number(end) for end in ends)
+    return f"{low} … {high}"
+
+
+def count(value: int) -> str:
+    """An integer with its thousands apart."""
+    return f"{value:,}"
+
+
+def documents(value: int) -> str:
+    """A number of documents, in words."""
+    return "1 document" if value == 1 else f"{count(value)} documents"
+
+
+def mark_name(label: str) -> tuple[str, str]:
+    """A mark and its name in words, from one of `MARKS`, a label of the PolEval tool, or one of IWSLT.
+
+    >>> mark_name("..."), mark_name("COMMA"), mark_name("HYPHENO")
+    (('...', 'ellipsis'), (',', 'comma'), ('-', 'inside a word'))
+    """
+    if label in _MARK_NAMES:
+        return label, _MARK_NAMES[label]
+    if label in poleval.MARK_OF_LABEL:
+        return poleval.MARK_OF_LABEL[label], _MARK_NAMES[poleval.MARK_OF_LABEL[label]]
+    if label[:-1] in poleval.MARK_OF_LABEL:
+        return poleval.MARK_OF_LABEL[label[:-1]], "inside a word"
+    return label, label.lower()
+
+
+def iwslt_name(label: str) -> tuple[str, str]:
+    """A label of the IWSLT scheme, and the marks that count as it."""
+    return label, " ".join(entities.IWSLT[label]) if label in entities.IWSLT else "none"
+
+
+def evaluation_report(evaluation: Evaluation, details: bool = False) -> Report:
+    """Lay out one output's scores; `details` adds every table there is (else those that a first look needs)."""
+    headline: list[tuple[str, Score]] = []
+    tables: list[Table] = []
+    confidence = f"{evaluation.sampling.confidence:g} % interval"
+    if evaluation.poleval:
+        headline += [(f"PolEval weighted F1 (rule:{rule})", score) for rule, score in evaluation.poleval.scores.items()]
+        tables.append(_poleval_table(evaluation.poleval, confidence))
+    for result, title in ((evaluation.marks, "of marks"), (evaluation.iwslt, "of IWSLT marks")):
+        if result:
+            headline += [(f"{name.capitalize()} F1 {title}", score) for name, score in result.averages.items()]
+            headline.append(("Slot error rate", result.slot_error_rate))
+            # With the reference's own words it would repeat the table above.
+            if details or evaluation.iwslt or any(evaluation.word_errors):
+                tables.append(_marks_table(result, confidence))
+            if details:
+                tables.append(_confusion_table(result))
+            if details and result.seqeval:
+                tables.append(_seqeval_table(result))
+    if evaluation.case:
+        headline += [("Case accuracy", evaluation.case.accuracy), ("F1 of words with a capital", evaluation.case.f1)]
+        tables.append(_case_table(evaluation.case, confidence))
+    if evaluation.errors:
+        headline += [
+            ("Word error rate", evaluation.errors.rates[0]),
+            ("Character error rate", evaluation.errors.character_error_rate),
+            ("Lines wholly right", evaluation.errors.line_accuracy),
+        ]
+        tables.append(_words_table(evaluation.errors, confidence))
+    reference_words, hypothesis_words = evaluation.words
+    words = count(reference_words) + (
+        "" if reference_words == hypothesis_words else f" (output: {count(hypothesis_words)})"
+    )
+    return Report(
+        f"{evaluation.hypothesis.name} against {evaluation.reference.name}",
+        f"{documents(evaluation.documents)}, {words} words",
+        [_headline_table(headline, confidence), *tables],
+        [score.signature for _, score in headline],
+        evaluation.warnings,
+    )
+
+
+def _headline_table(rows: Sequence[tuple[str, Score]], confidence: str) -> Table:
+    return Table(
+        "scores",
+        "Scores",
+        [Column("score", right=False), Column("%"), Column(confidence), Column("signature", right=False)],
+        [(title, number(score.value), interval(score.interval), score.signature.own()) for title, score in rows],
+        # A run has one sampling and one reference, so the rest of all signatures is the same.
+        signature=f"each signature goes on: |{rows[0][1].signature.shared()}",
+    )
+
+
+def _prf(score: LabelScore) -> tuple[str, str, str]:
+    return number(score.precision), number(score.recall), number(score.f1)
+
+
+def _poleval_table(result: PolevalResult, confidence: str) -> Table:
+    rows = []
+    for row, geval in zip(result.rows, result.geval_rows, strict=True):
+        forgiven = UNDEFINED if result.counts.stops else number(geval.f1)
+        score = row.score
+        rows.append(
+            (
+                *mark_name(score.label),
+                *_prf(score),
+                interval(row.f1),
+                forgiven,
+                count(score.support),
+                count(score.output),
+            )
+        )
+    return Table(
+        "poleval",
+        "PolEval, mark by mark (rule:all)",
+        [
+            Column("mark", right=False),
+            Column("", right=False),
+            Column("P"),
+            Column("R"),
+            Column("F1"),
+            Column(confidence),
+            Column("F1 geval"),
+            Column("reference"),
+            Column("output"),
+        ],
+        rows,
+    )
+
+
+def _marks_table(result: MarksResult, confidence: str) -> Table:
+    name = mark_name if result.seqeval else iwslt_name
+
+    def cells(score: LabelScore, ends: Interval, slots: tuple[int, int, int, int]) -> tuple[str, ...]:
+        *wrong, total = slots
+        rate = number(100 * sum(wrong) / total) if total else UNDEFINED
+        return (*_prf(score), interval(ends), rate, count(score.support), count(score.output))
+
+    rows = [(*name(row.score.label), *cells(row.score, row.f1, result.slots[row.score.label])) for row in result.rows]
+    rows.append(("all", "", *cells(result.overall, result.averages["micro"].interval, result.slot_total)))
+    s, d, i, n = map(count, result.slot_total)
+    return Table(
+        "marks" if result.seqeval else "iwslt",
+        "Marks over aligned words" if result.seqeval else "The three marks of IWSLT over aligned words",
+        [
+            Column("mark", right=False),
+            Column("", right=False),
+            Column("P"),
+            Column("R"),
+            Column("F1"),
+            Column(confidence),
+            Column("SER"),
+            Column("reference"),
+            Column("output"),
+        ],
+        rows,
+        rules=frozenset({len(rows) - 1}),
+        notes=[f"Slots: {s} substituted, {d} deleted, {i} inserted of {n}."],
+    )
+
+
+def _confusion_table(result: MarksResult) -> Table:
+    present = [0] + [
+        i for i in range(1, len(result.labels)) if result.confusion[i].any() or result.confusion[:, i].any()
+    ]
+    heads = [result.labels[i] or "none" for i in present]
+    return Table(
+        "confusion",
+        "Confusion: reference (rows) and output (columns)",
+        [Column("reference", right=False), *map(Column, heads)],
+        [(heads[row], *(count(int(result.confusion[i, j])) for j in present)) for row, i in enumerate(present)],
+        strong=frozenset((row, row + 1) for row in range(len(present))),
+    )
+
+
+def _seqeval_table(result: MarksResult) -> Table:
+    rows = []
+    for mode, scores in (("default", result.seqeval), ("strict", result.seqeval_strict)):
+        if scores:
+            for average, (p, r, f, support) in scores.averages.items():
+                rows.append((mode, average, number(p), number(r), number(f), count(support)))
+    return Table(
+        "seqeval",
+        "Averages as seqeval gives them (where 0/0 is 0)",
+        [
+            Column("mode", right=False),
+            Column("average", right=False),
+            Column("P"),
+            Column("R"),
+            Column("F1"),
+            Column("support"),
+        ],
+        rows,
+        rules=frozenset({len(entities.AVERAGES)}),
+    )
+
+
+def _case_table(result: CaseResult, confidence: str) -> Table:
+    def cells(score: LabelScore) -> tuple[str, ...]:
+        return *_prf(score), count(score.support), count(score.output)
+
+    rows = [("all words", row.score.label, *cells(row.score), interval(row.f1)) for row in result.rows]
+    titles = dict(zip(casing.POSITIONS, ("inside sentences", "opening a sentence"), strict=True))
+    rules = {len(rows)}
+    rows += [(titles[part], scores[0].label, *cells(scores[0]), "") for part, scores in result.parts.items()]
+    accuracies = ", ".join(f"{number(value)} % {titles[part]}" for part, value in result.accuracies.items())
+    return Table(
+        "case",
+        "Upper and lower case",
+        [
+            Column("words", right=False),
+            Column("class", right=False),
+            Column("P"),
+            Column("R"),
+            Column("F1"),
+            Column("reference"),
+            Column("output"),
+            Column(confidence),
+        ],
+        rows,
+        rules=frozenset(rules),
+        notes=[
+            f"Over {count(result.words[0])} of {count(result.words[1])} words, those that both sides have. "
+            f"Case accuracy: {accuracies}."
+        ],
+    )
+
+
+def _words_table(result: WordsResult, confidence: str) -> Table:
+    derived = {1: result.marks_rates, 2: result.capitals_rates}
+    rows = []
+    for place, (cased, punctuated) in enumerate(word_errors.ROWS):
+        tokens, s, d, i = (int(value) for value in result.rows[place])
+        rate = result.rates[place]
+        rows.append(
+            (
+                "sensitive" if cased else "insensitive",
+                "sensitive" if punctuated else "insensitive",
+                number(rate.value),
+                interval(rate.interval),
+                number(result.corrected[place]) if place else UNDEFINED,
+                *map(count, (i, d, s, tokens)),
+                *(number(value) for value in derived.get(place, (math.nan, math.nan))),
+            )
+        )
+    return Table(
+        "wer",
+        "Word error rate",
+        [
+            Column("case", right=False),
+            Column("punctuation", right=False),
+            Column("WER"),
+            Column(confidence),
+            Column("corrected"),
+            Column("I"),
+            Column("D"),
+            Column("S"),
+            Column("tokens"),
+            Column("recall"),
+            Column("precision"),
+        ],
+        rows,
+        notes=[
+            f"Marks: {count(result.marks[0])} in the reference, {count(result.marks[1])} in the output; words with a "
+            f"capital: {count(result.capitals[0])} and {count(result.capitals[1])}. Recall and precision are those of "
+            "marks (row 2) and of words with a capital (row 3)."
+        ],
+    )
+
+
+def comparison_report(comparison: Comparison) -> Report:
+    """Lay out a comparison: for each metric a table of systems and, with three or more, one of p-values."""
+    tables = []
+    for result in comparison.metrics:
+        tables.append(_systems_table(comparison, result))
+        if len(comparison.systems) > 2 and comparison.documents > 1:
+            tables.append(_p_table(comparison, result))
+    return Report(
+        f"{len(comparison.systems)} systems against {comparison.reference.name}",
+        f"{documents(comparison.documents)}; baseline: {comparison.names[0]}",
+        tables,
+        [result.signature for result in comparison.metrics],
+        comparison.warnings,
+    )
+
+
+def p_value(p: float, trials: int) -> str:
+    """A p-value with as many decimals as the number of trials can tell apart."""
+    return number(p, max(2, math.ceil(math.log10(max(trials, 1)))))
+
+
+def best(result: MetricComparison) -> list[int]:
+    """The places of the best score (several where they are equal); none where all are undefined or equal."""
+    scores = result.scores
+    if np.isnan(scores).all():
+        return []
+    top = np.nanmax(scores) if result.metric.higher_is_better else np.nanmin(scores)
+    places = [place for place, score in enumerate(scores) if score == top]
+    return places if len(places) < len(scores) else []
+
+
+def _systems_table(comparison: Comparison, result: MetricComparison) -> Table:
+    trials, confidence = comparison.sampling.trials, f"{comparison.sampling.confidence:g} % interval"
+    rows = []
+    for place, name in enumerate(comparison.names):
+        cells = [name, number(result.scores[place]), interval(result.intervals.scores[place])]
+        if place:
+            cells += [
+                signed(result.scores[place] - result.scores[0]),
+                interval(result.intervals.differences[place, 0], as_difference=True),
+                p_value(result.p[place, 0], trials),
+                p_value(result.p_holm[place, 0], trials) + "*" * result.holds(place, 0),
+            ]
+        else:
+            cells += ["", "", "", ""]
+        rows.append(cells)
+    return Table(
+        f"compare-{result.metric.name}",
+        result.metric.title + ("" if result.metric.higher_is_better else " (lower is better)"),
+        [
+            Column("system", right=False),
+            Column("%"),
+            Column(confidence),
+            Column("difference"),
+            Column(confidence),
+            Column("p"),
+            Column("p (Holm)"),
+        ],
+        rows,
+        strong=frozenset((place, 1) for place in best(result)),
+        notes=[_verdict(comparison, result)] if comparison.documents > 1 else [],
+        signature=str(result.signature),
+    )
+
+
+def _verdict(comparison: Comparison, result: MetricComparison) -> str:
+    """In words, which systems differ."""
+    names = comparison.names
+    pairs = [(a, b) for a in range(len(names)) for b in range(a + 1, len(names))]
+    held = [(a, b) for a, b in pairs if result.holds(a, b)]
+    undefined = any(math.isnan(result.p[a, b]) for a, b in pairs)
+    tests = "1 test" if len(pairs) == 1 else f"{len(pairs)} tests, corrected by Holm's method"
+    if not held:
+        none = "No difference is significant" if not undefined else "No difference can be said to be significant"
+        return f"{none} at {ALPHA} ({tests})."
+    better = []
+    for a, b in held:
+        if (result.scores[a] > result.scores[b]) != result.metric.higher_is_better:
+            a, b = b, a
+        better.append(f"{names[a]} is better than {names[b]}")
+    return f"* significant at {ALPHA} ({tests}): {'; '.join(better)}."
+
+
+def _p_table(comparison: Comparison, result: MetricComparison) -> Table:
+    trials, names = comparison.sampling.trials, comparison.names
+
+    def cell(row: int, column: int) -> str:
+        if row == column:
+            return ""
+        values = result.p if column > row else result.p_holm
+        return p_value(values[row, column], trials) + "*" * (result.holds(row, column) and column < row)
+
+    return Table(
+        f"p-{result.metric.name}",
+        f"p-values: {result.metric.title}",
+        [Column("", right=False), *map(Column, names)],
+        [(name, *(cell(row, column) for column in range(len(names)))) for row, name in enumerate(names)],
+        notes=["Above the diagonal as they are, below it after Holm's correction."],
+    )
