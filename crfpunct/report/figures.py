@@ -172,6 +172,7 @@ def confusion_matrix(result: MarksResult, name: str) -> str:
         axes.set_xticks(range(size), labels)
         axes.set_yticks(range(size), labels)
         axes.tick_params(axis="x", labelcolor=INK, top=True, labeltop=True, bottom=False, labelbottom=False)
+        axes.tick_params(axis="both", labelsize=11)
         axes.xaxis.set_label_position("top")
         axes.set_xlabel("output")
         axes.set_ylabel("reference")

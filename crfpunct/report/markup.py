@@ -74,14 +74,18 @@ def write_latex(report: Report, out: TextIO) -> None:
 
 
 def _write_latex_table(table: Table, out: TextIO) -> None:
-    out.write("\n\\begin{table}\n  \\centering\n")
+    # Small and tight: the widest of the tables then fit a page of the article class.
+    out.write("\n\\begin{table}\n  \\centering\\footnotesize\\setlength{\\tabcolsep}{3pt}\n")
     out.write(f"  \\caption{{{latex(table.title)}}}\n  \\label{{tab:{table.name}}}\n")
     out.write(f"  \\begin{{tabular}}{{{''.join('r' if column.right else 'l' for column in table.columns)}}}\n")
     out.write(f"    \\toprule\n    {' & '.join(latex(column.head) for column in table.columns)} \\\\\n    \\midrule\n")
     for place, row in enumerate(table.rows):
         if place in table.rules:
             out.write("    \\midrule\n")
-        cells = [latex(cell) for cell in row]
+        cells = [
+            f"{{\\scriptsize {latex(cell)}}}" if column.head == "signature" else latex(cell)
+            for column, cell in zip(table.columns, row, strict=True)
+        ]
         strong = [f"\\textbf{{{cell}}}" if (place, i) in table.strong else cell for i, cell in enumerate(cells)]
         out.write(f"    {' & '.join(strong)} \\\\\n")
     out.write("    \\bottomrule\n  \\end{tabular}\n")
@@ -90,15 +94,15 @@ def _write_latex_table(table: Table, out: TextIO) -> None:
         # Long and without spaces: it may break behind each field.
         lines.append(f"\\texttt{{{latex(table.signature).replace(BAR, BAR + BREAK)}}}")
     for line in lines:
-        out.write(f"  \\par\\smallskip{{\\footnotesize\\raggedright {line}\\par}}\n")
+        out.write(f"  \\par\\smallskip{{\\raggedright {line}\\par}}\n")
     out.write("\\end{table}\n")
 
 
 def latex(text: str) -> str:
-    """Escape a text for LaTeX; dashes, minus signs and ellipses of numbers become its own.
+    """Escape a text for LaTeX; dashes and minus signs become its own.
 
-    >>> print(latex("a_b −0.50 … 3.00 – 95 %"))
-    a\\_b $-$0.50 \\ldots{} 3.00 -- 95 \\%
+    >>> print(latex("a_b −0.50 – 95 %"))
+    a\\_b $-$0.50 -- 95 \\%
     """
     return "".join(_LATEX.get(letter, letter) for letter in text)
 

@@ -19,7 +19,7 @@ _CSS = """
   --grid: #383b40; --first: #6aa9e6; --second: #eb9a4b; --third: #62bd8d; --on-colour: #101113; --warn: #322916;
   --warn-edge: #a87f33; } }
 * { box-sizing: border-box; }
-body { margin: 0 auto; padding: 2.5rem 1.25rem 4rem; max-width: 62rem; background: var(--paper); color: var(--ink);
+body { margin: 0 auto; padding: 2.5rem 1.25rem 4rem; max-width: 58rem; background: var(--paper); color: var(--ink);
   font: 16px/1.5 var(--font); }
 h1 { font-size: 1.5rem; line-height: 1.25; margin: 0; overflow-wrap: anywhere; }
 h2 { font-size: 1.1rem; margin: 2.75rem 0 .75rem; }
@@ -27,7 +27,7 @@ h2 { font-size: 1.1rem; margin: 2.75rem 0 .75rem; }
 .subtitle { margin: .3rem 0 0; }
 .note, figcaption, footer { font-size: .875rem; }
 .note { margin: .5rem 0 0; max-width: 48rem; }
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(12.5rem, 1fr)); gap: .75rem;
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(10rem, 1fr)); gap: .75rem;
   margin: 1.75rem 0 0; }
 .card { background: var(--card); border-radius: .6rem; padding: .8rem 1rem; }
 .card b { display: block; font-size: 1.75rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
@@ -38,7 +38,7 @@ h2 { font-size: 1.1rem; margin: 2.75rem 0 .75rem; }
 .warnings p { margin: .25rem 0; overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .28rem .8rem .28rem 0; text-align: left; white-space: nowrap; }
+th, td { padding: .28rem 1rem .28rem 0; text-align: left; white-space: nowrap; }
 th { font-weight: 600; color: var(--muted); border-bottom: 1.5px solid var(--grid); }
 td { border-bottom: 1px solid var(--grid); }
 tr:last-child td { border-bottom: 0; }
@@ -144,7 +144,17 @@ def _write_cards(table: Table, out: TextIO) -> None:
 
 
 def _write_section(table: Table, drawn: Sequence[Figure], out: TextIO) -> None:
-    out.write(f'<section id="{escape(table.name)}">\n<h2>{escape(table.title)}</h2>\n<div class="scroll"><table>\n')
+    out.write(f'<section id="{escape(table.name)}">\n<h2>{escape(table.title)}</h2>\n')
+    if table.name != "confusion" or not drawn:  # the figure holds the same numbers
+        _write_table(table, out)
+    out.writelines(f'<p class="note">{escape(note)}</p>\n' for note in table.notes)
+    for svg, caption in drawn:
+        out.write(f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>\n")
+    out.write("</section>\n")
+
+
+def _write_table(table: Table, out: TextIO) -> None:
+    out.write('<div class="scroll"><table>\n')
     sides = [' class="right"' if column.right else "" for column in table.columns]
     heads = "".join(f"<th{side}>{escape(column.head)}</th>" for side, column in zip(sides, table.columns, strict=True))
     out.write(f"<thead><tr>{heads}</tr></thead>\n<tbody>\n")
@@ -156,7 +166,3 @@ def _write_section(table: Table, drawn: Sequence[Figure], out: TextIO) -> None:
         rule = ' class="rule"' if place in table.rules else ""
         out.write(f"<tr{rule}>{''.join(cells)}</tr>\n")
     out.write("</tbody>\n</table></div>\n")
-    out.writelines(f'<p class="note">{escape(note)}</p>\n' for note in table.notes)
-    for svg, caption in drawn:
-        out.write(f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>\n")
-    out.write("</section>\n")

@@ -100,12 +100,12 @@ def interval(ends: Interval | Sequence[float], as_difference: bool = False) -> s
     """Low and high end of an interval; `–` where it is undefined.
 
     >>> interval((59.5, 62.25)), interval((-1.0, 2.0), as_difference=True)
-    ('59.50 … 62.25', '−1.00 … +2.00')
+    ('[59.50, 62.25]', '[−1.00, +2.00]')
     """
     if any(math.isnan(end) for end in ends):
         return UNDEFINED
     low, high = (signed(end) if as_difference else number(end) for end in ends)
-    return f"{low} … {high}"
+    return f"[{low}, {high}]"
 
 
 def count(value: int) -> str:
@@ -334,8 +334,8 @@ def _words_table(result: WordsResult, confidence: str) -> Table:
         rate = result.rates[place]
         rows.append(
             (
-                "sensitive" if cased else "insensitive",
-                "sensitive" if punctuated else "insensitive",
+                "yes" if cased else "no",
+                "yes" if punctuated else "no",
                 number(rate.value),
                 interval(rate.interval),
                 number(result.corrected[place]) if place else UNDEFINED,
@@ -345,10 +345,10 @@ def _words_table(result: WordsResult, confidence: str) -> Table:
         )
     return Table(
         "wer",
-        "Word error rate",
+        "Word error rate, with case and marks counted or not",
         [
             Column("case", right=False),
-            Column("punctuation", right=False),
+            Column("marks", right=False),
             Column("WER"),
             Column(confidence),
             Column("corrected"),
@@ -433,6 +433,10 @@ def _systems_table(comparison: Comparison, result: MetricComparison) -> Table:
     )
 
 
+#: How many significant differences are put in words; of more, only those from the baseline.
+MOST_NAMED = 6
+
+
 def _verdict(comparison: Comparison, result: MetricComparison) -> str:
     """In words, which systems differ."""
     names = comparison.names
@@ -444,10 +448,12 @@ def _verdict(comparison: Comparison, result: MetricComparison) -> str:
         none = "No difference is significant" if not undefined else "No difference can be said to be significant"
         return f"{none} at {ALPHA} ({tests})."
     better = []
-    for a, b in held:
+    for a, b in held if len(held) <= MOST_NAMED else [pair for pair in held if pair[0] == 0]:
         if (result.scores[a] > result.scores[b]) != result.metric.higher_is_better:
             a, b = b, a
         better.append(f"{names[a]} is better than {names[b]}")
+    if len(held) > MOST_NAMED:
+        better.append(f"in all {len(held)} of {len(pairs)} pairs")
     return f"* significant at {ALPHA} ({tests}): {'; '.join(better)}."
 
 

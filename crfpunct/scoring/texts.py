@@ -99,6 +99,10 @@ def _from_lines(numbered: Iterable[tuple[int, str]], name: str, format: str) -> 
                     "or name the format with --from text."
                 )
         ids, lines = map(list, zip(*(line.split("\t") for line in lines), strict=True))
+        first: dict[str, str] = {}
+        for id, place in zip(ids, places, strict=True):
+            if first.setdefault(id, place) != place:
+                raise CorpusError(f"{place}: the id {id!r} is that of {first[id]}, too; each text needs its own id.")
         return Text(name, lines, places, ids)
     return Text(name, lines, places)
 
