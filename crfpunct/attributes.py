@@ -137,7 +137,7 @@ class AttributeIndex:
         """The index of those attributes alone for which keep (count + 1,), by id, is true; order stays."""
         components = []
         for template, keys, first in zip(self.templates, self.keys, self.first_ids(), strict=True):
-            components.append(_split(keys[keep[first : first + len(keys)]], self.radices(template)))
+            components.append(split_keys(keys[keep[first : first + len(keys)]], self.radices(template)))
         used: dict[Observation, set[int]] = {observation: set() for observation in self.values}
         for template, parts in zip(self.templates, components, strict=True):
             for (observation, _), part in zip(template.use, parts, strict=True):
@@ -175,7 +175,7 @@ class AttributeIndex:
         shown = ["(unseen)"]
         for template, keys in zip(self.templates, self.keys, strict=True):
             columns = []
-            for (observation, offset), part in zip(template.use, _split(keys, self.radices(template)), strict=True):
+            for (observation, offset), part in zip(template.use, split_keys(keys, self.radices(template)), strict=True):
                 known = observation.pause_values() if observation.is_pause else self.values[observation]
                 names = ["(unseen)", "(edge)", *known]
                 columns.append([f"{observation}[{offset}]={names[i]}" for i in part])
@@ -195,7 +195,7 @@ class AttributeIndex:
         parts = [
             part
             for template, keys in zip(self.templates, self.keys, strict=True)
-            for part in _split(keys, self.radices(template))
+            for part in split_keys(keys, self.radices(template))
         ]
         flat = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
         small = len(flat) == 0 or flat.max() < 2**16
@@ -241,7 +241,7 @@ def _word_observations(templates: tuple[Template, ...]) -> list[Observation]:
     return list(dict.fromkeys(o for template in templates for o, _ in template.use if not o.is_pause))
 
 
-def _split(keys: IntArray, radices: Sequence[int]) -> list[IntArray]:
+def split_keys(keys: IntArray, radices: Sequence[int]) -> list[IntArray]:
     """Keys back into the value numbers that they were made of."""
     parts = []
     for size in reversed(radices):

@@ -1,7 +1,8 @@
 """Decoding of linear chains: arrays in, arrays out; documents are batched by length.
 
-Notation: T tokens in all documents together, laid end to end; D documents; L labels. The score of a path y is
+Notation: T tokens; D documents; L labels. The score of a path y is
 sum_t emission[t, y_t] + sum_t transition[y_{t-1}, y_t]; there are no start or end weights (as in CRFsuite).
+Documents lie end to end in `emission`, or anywhere in it if `starts` says where.
 """
 
 from __future__ import annotations
@@ -12,29 +13,83 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-
-def _by_step(lengths: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """The documents longest first, the index of their first tokens, and how many are at least t + 1 tokens long."""
-    order = np.argsort(-lengths, kind="stable")
-    starts = (np.cumsum(lengths) - lengths)[order]
-    longest = int(lengths.max(initial=0))
-    active = np.searchsorted(-lengths[order], -np.arange(1, longest + 1), side="right")
-    return order, starts, active
+#: Documents longer than this are cut into chunks of it for `marginals` (exactly: the chunks are chained).
+CHUNK_TOKENS = 512
 
 
-def viterbi(emission: FloatArray, transition: FloatArray, lengths: IntArray) -> IntArray:
+def viterbi(
+    emission: FloatArray, transition: FloatArray, lengths: IntArray, starts: IntArray | None = None
+) -> IntArray:
     """The best label of every token.
 
-    emission (T, L), transition (L, L) from row to column, lengths (D,) with sum T. Returns labels (T,). Of several best
-    paths, the one whose last label is lowest, then the one before it, and so on (CRFsuite's rule). Empty
-    documents are fine. Source: Rabiner (1989), eqs. 32–35, in the log domain.
+    emission (T, L), transition (L, L) from row to column, lengths (D,); starts (D,), the row of each document's first
+    token (by default documents follow each other). Returns labels (T,), 0 in rows of no document. Of several best
+    paths, the one whose last label is lowest, then the one before it, and so on (CRFsuite's rule).
+    Source: Rabiner (1989), eqs. 32–35, in the log domain.
+
+    Fast because most tokens need no search: where label 0 beats every other label by more than the transitions on
+    both sides could ever make up for, every best path has label 0 (`dominance`). Those tokens cut the documents
+    into short runs, which are decoded together, so that one long document costs no more than many short ones.
     """
-    tokens, labels = emission.shape
-    best = np.zeros(tokens, dtype=np.int64)
-    if tokens == 0:
+    if starts is None:
+        starts = np.cumsum(lengths) - lengths
+    inside = np.zeros(len(emission) + 1, dtype=np.int8)
+    np.add.at(inside, starts, 1)
+    np.subtract.at(inside, starts + lengths, 1)
+    open_places = np.flatnonzero(undecided(emission, dominance(transition)) & (np.cumsum(inside[:-1]) > 0))
+    return viterbi_at(open_places, emission[open_places], transition, len(emission), starts, lengths)
+
+
+def undecided(emission: FloatArray, margin: FloatArray) -> NDArray[np.bool_]:
+    """Where label 0 does not beat every rival by more than its margin (L - 1,) of `dominance`: (T,)."""
+    rivals = emission[:, 1:] + margin
+    result: NDArray[np.bool_] = np.any(emission[:, :1] <= rivals, axis=1)
+    return result
+
+
+def viterbi_at(
+    places: IntArray, scores: FloatArray, transition: FloatArray, size: int, starts: IntArray, lengths: IntArray
+) -> IntArray:
+    """Labels (size,) by `viterbi` where only some places, ascending, can have another label than 0.
+
+    scores (len(places), L): the emissions at the places; changed by this function. starts, lengths (D,): the documents.
+    """
+    best = np.zeros(size, dtype=np.int64)
+    if len(places) == 0:
         return best
-    _, starts, active = _by_step(lengths)
-    # delta[t]: best score of a path that ends in each label at step t, (documents still active, L).
+    some = lengths > 0
+    first, last = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
+    first[starts[some]] = True
+    last[starts[some] + lengths[some] - 1] = True
+    # Runs of neighbouring places of one document. A run borders on tokens of label 0, or on the document's edge, where
+    # there is no transition.
+    begins = np.flatnonzero(np.r_[True, (np.diff(places) != 1) | first[places[1:]]])
+    ends = np.r_[begins[1:], len(places)] - 1
+    scores[begins] += np.where(first[places[begins]][:, None], 0.0, transition[0])
+    scores[ends] += np.where(last[places[ends]][:, None], 0.0, transition[:, 0])
+    best[places] = _viterbi_runs(scores, transition, ends - begins + 1, begins)
+    return best
+
+
+def dominance(transition: FloatArray) -> FloatArray:
+    """By how much a token's score of label 0 must exceed that of each rival so that no best path takes the rival.
+
+    transition (L, L) -> (L - 1,). Putting 0 for rival b between neighbours p and n changes the transitions by
+    (t[p, 0] - t[p, b]) + (t[0, n] - t[b, n]); the margin is the worst case of each part over all p and n, where a
+    missing neighbour changes nothing.
+    """
+    into = (transition[:, 1:] - transition[:, :1]).max(axis=0, initial=0.0)
+    out_of = (transition[1:] - transition[:1]).max(axis=1, initial=0.0)
+    margin: FloatArray = into + out_of
+    return margin
+
+
+def _viterbi_runs(emission: FloatArray, transition: FloatArray, lengths: IntArray, starts: IntArray) -> IntArray:
+    """Viterbi over many runs at once, the longest first, one step of all runs at a time; labels (T,)."""
+    best = np.zeros(len(emission), dtype=np.int64)
+    starts, active = _by_step(lengths, starts)
+    labels = len(transition)
+    # deltas[t]: best score of a path that ends in each label at step t, (runs still active, L).
     deltas = [emission[starts[: active[0]]]]
     for t in range(1, len(active)):
         previous = deltas[-1][: active[t]]
@@ -57,31 +112,106 @@ def viterbi(emission: FloatArray, transition: FloatArray, lengths: IntArray) -> 
     return best
 
 
-def marginals(emission: FloatArray, transition: FloatArray, lengths: IntArray) -> FloatArray:
-    """The probability of every label at every token, (T, L); rows sum to 1.
+def _by_step(lengths: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
+    """The starts, longest run first, and for each step t how many runs are longer than t."""
+    order = np.argsort(-lengths, kind="stable")
+    longest = int(lengths.max(initial=0))
+    active = np.searchsorted(-lengths[order], -np.arange(1, longest + 1), side="right")
+    return starts[order], active
+
+
+def marginals(
+    emission: FloatArray, transition: FloatArray, lengths: IntArray, starts: IntArray | None = None
+) -> FloatArray:
+    """The probability of every label at every token, (T, L); rows sum to 1, rows of no document are 0.
 
     Arguments as for `viterbi`. Source: Rabiner (1989), eqs. 19–27, scaled at every step so that nothing overflows.
+
+    A long document is cut into chunks. What a chunk does to the message that enters it is a matrix, so all chunks'
+    matrices are computed side by side, the messages at the borders follow one from the other, and then all chunks
+    are run side by side.
     """
     tokens, labels = emission.shape
     result = np.zeros((tokens, labels))
-    if tokens == 0:
+    if starts is None:
+        starts = np.cumsum(lengths) - lengths
+    starts, lengths, chained = _chunks(starts, lengths)
+    if len(lengths) == 0:
         return result
-    _, starts, active = _by_step(lengths)
-    # A constant taken off a row, or off all transitions, changes no probability and keeps exp() in range.
-    potential = np.exp(emission - emission.max(axis=1, keepdims=True))
-    step = np.exp(transition - transition.max())
-    forward = [_normalised(potential[starts[: active[0]]])]
+    # A constant taken off a row, or off all transitions, changes no probability and keeps exp() in range. With no
+    # factor below e^-300, no row of products of two of them vanishes.
+    potential = np.exp(np.maximum(emission - emission.max(axis=1, keepdims=True), _FLOOR))
+    step = np.exp(np.maximum(transition - transition.max(), _FLOOR))
+    entering, leaving = _border_messages(potential, step, starts, lengths, chained)
+    order = np.argsort(-lengths, kind="stable")
+    starts, active = _by_step(lengths, starts)
+    entering, leaving, lengths = entering[order], leaving[order], lengths[order]
+    forward = [_normalised(entering * potential[starts])]
     for t in range(1, len(active)):
         forward.append(_normalised((forward[-1][: active[t]] @ step) * potential[starts[: active[t]] + t]))
-    backward = np.full((0, labels), 1.0)
+    backward = leaving[:0]
     for t in range(len(active) - 1, -1, -1):
-        here = np.full((active[t], labels), 1.0)
-        if len(backward):
-            continuing = len(backward)
-            here[:continuing] = _normalised((backward * potential[starts[:continuing] + t + 1]) @ step.T)
+        continuing = len(backward)
+        here = leaving[: active[t]].copy()
+        here[:continuing] = _normalised((backward * potential[starts[:continuing] + t + 1]) @ step.T)
         result[starts[: active[t]] + t] = _normalised(forward[t] * here)
         backward = here
     return result
+
+
+_FLOOR = -300.0
+
+
+def _chunks(starts: IntArray, lengths: IntArray) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
+    """Documents cut into chunks of at most CHUNK_TOKENS: starts, lengths, and whether a chunk goes on from the last."""
+    pieces = -(-lengths // CHUNK_TOKENS)
+    owner = np.repeat(np.arange(len(lengths)), pieces)
+    number = np.arange(len(owner)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    chunk_starts = starts[owner] + number * CHUNK_TOKENS
+    chunk_lengths = np.minimum(lengths[owner] - number * CHUNK_TOKENS, CHUNK_TOKENS)
+    return chunk_starts, chunk_lengths, number > 0
+
+
+def _border_messages(
+    potential: FloatArray, step: FloatArray, starts: IntArray, lengths: IntArray, chained: NDArray[np.bool_]
+) -> tuple[FloatArray, FloatArray]:
+    """The forward message that enters each chunk and the backward message behind its last token, (chunks, L) each."""
+    labels = len(step)
+    entering = np.ones((len(starts), labels))
+    leaving = np.ones((len(starts), labels))
+    linked = np.flatnonzero(chained)
+    if len(linked) == 0:
+        return entering, leaving
+    # transfer[c, i, j]: weight of all paths that enter chunk c by label i, transition included, and end in j.
+    cut = np.flatnonzero(chained | np.r_[chained[1:], False])
+    order, active = cut[np.argsort(-lengths[cut], kind="stable")], _by_step(lengths[cut], starts[cut])[1]
+    transfer = np.broadcast_to(step, (len(order), labels, labels)) * potential[starts[order]][:, None, :]
+    for t in range(1, len(active)):
+        going = transfer[: active[t]]
+        going = (going @ step) * potential[starts[order[: active[t]]] + t][:, None, :]
+        transfer[: active[t]] = going / going.max(axis=(1, 2), keepdims=True)
+    matrix = dict(zip(order.tolist(), transfer, strict=True))
+    message = np.zeros(labels)
+    for c in cut.tolist():  # forward: each chunk hands its message on to the next
+        if chained[c]:
+            entering[c] = message @ step
+            message = _normalised((message @ matrix[c])[None])[0]
+        else:
+            # The document's first chunk: any label may come first, without a transition.
+            message = _first_message(potential, step, starts[c], lengths[c])
+    message = np.ones(labels)
+    for c in cut[::-1].tolist():
+        leaving[c] = message
+        message = _normalised((matrix[c] @ message)[None])[0] if chained[c] else np.ones(labels)
+    return entering, leaving
+
+
+def _first_message(potential: FloatArray, step: FloatArray, start: int, length: int) -> FloatArray:
+    message = _normalised(potential[start : start + 1])
+    for t in range(start + 1, start + length):
+        message = _normalised((message @ step) * potential[t])
+    first: FloatArray = message[0]
+    return first
 
 
 def _normalised(rows: FloatArray) -> FloatArray:

@@ -20,7 +20,7 @@ from crfpunct.attributes import Batch
 from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError
-from crfpunct.restorer import best_labels, probabilities
+from crfpunct.tables import Tables
 
 _NO_MARK = "O"  # CRFsuite's label for it; ours is the empty string
 
@@ -89,12 +89,12 @@ class PunctuationCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Sequence[Document]) -> list[list[str]]:
         """The best mark behind every word."""
         check_is_fitted(self, "chain_")
-        return best_labels(self.chain_, X)
+        return Tables(self.chain_).decode(X)
 
     def predict_marginals(self, X: Sequence[Document]) -> list[NDArray[np.float64]]:
         """The probability of every mark of `classes_` behind every word: (T, L) per document."""
         check_is_fitted(self, "chain_")
-        return probabilities(self.chain_, X)
+        return Tables(self.chain_).marginals(X)
 
     def score(self, X: Sequence[Document], y: Sequence[Sequence[str]] | None = None) -> float:
         """The F1 of every mark, weighted by how often it occurs in y (0 where it has none)."""

@@ -83,10 +83,10 @@ def write(folder: str | Path, content: ModelFolder, force: bool = False) -> None
         scratch.chmod(0o777 & ~_umask())
         if folder.exists():
             # A folder cannot be renamed over a full one: the old one steps aside first.
-            aside = scratch / "replaced"
-            folder.rename(aside.with_name(f".{folder.name}.old.part"))
+            aside = scratch.with_suffix(".old.part")
+            folder.rename(aside)
             scratch.rename(folder)
-            shutil.rmtree(aside.with_name(f".{folder.name}.old.part"))
+            shutil.rmtree(aside)
         else:
             scratch.rename(folder)
     except BaseException:

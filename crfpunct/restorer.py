@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crfpunct import decoding, model_folder, resources, templates
+from crfpunct import model_folder, resources, templates
 from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.errors import ModelError
 from crfpunct.marks import MARK_CHARACTERS, Typography
+from crfpunct.tables import Tables
 
 #: Tokens that are tagged together; enough to make the cost of each numpy call small, few enough to stay in memory.
 BATCH_TOKENS = 1 << 15
@@ -22,16 +23,20 @@ BATCH_TOKENS = 1 << 15
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
 class Punctuator:
     """Places marks: by one CRF for texts without word times and, where there is one, by another for texts with them.
 
     Two models, because one that is trained on both kinds is worse at texts with times than one that may rely on
-    them (docs/accuracy.md).
+    them (docs/accuracy.md). Immutable: threads can share it, and it can be pickled to other processes.
     """
 
-    text: LinearChain
-    timed: LinearChain | None = None
+    def __init__(self, text: LinearChain, timed: LinearChain | None = None) -> None:
+        self.text = text
+        self.timed = timed
+        self._compiled: dict[int, Tables] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"text": self.text, "timed": self.timed, "_compiled": {}}
 
     def chain_for(self, document: Document) -> LinearChain:
         """The CRF for a document: the one with pauses if at least half of the gaps between its words are known."""
@@ -43,47 +48,32 @@ class Punctuator:
 
     def marks(self, documents: Sequence[Document]) -> list[list[str]]:
         """The best mark behind every word of every document."""
-        return _in_groups(documents, self.chain_for, best_labels)
+        return self._by_chain(documents, Tables.decode)
 
     def marginals(self, documents: Sequence[Document]) -> list[NDArray[np.float64]]:
-        """Per document the probability of every label behind every word: (T, L)."""
-        return _in_groups(documents, self.chain_for, probabilities)
+        """Per document the probability of every label of its chain behind every word: (T, L)."""
+        return self._by_chain(documents, Tables.marginals)
 
+    def _tables(self, chain: LinearChain) -> Tables:
+        # Compiled when first needed. Two threads may both do it; either result will do.
+        if id(chain) not in self._compiled:
+            self._compiled[id(chain)] = Tables(chain)
+        return self._compiled[id(chain)]
 
-def _in_groups(
-    documents: Sequence[Document],
-    chain_for: Callable[[Document], LinearChain],
-    of: Callable[[LinearChain, Sequence[Document]], list[Result]],
-) -> list[Result]:
-    """Apply `of(chain, documents)` to the documents of each chain together and put the results in order."""
-    groups: dict[int, tuple[LinearChain, list[int]]] = {}
-    for i, document in enumerate(documents):
-        chain = chain_for(document)
-        groups.setdefault(id(chain), (chain, []))[1].append(i)
-    results: dict[int, Result] = {}
-    for chain, places in groups.values():
-        results.update(zip(places, of(chain, [documents[i] for i in places]), strict=True))
-    return [results[i] for i in range(len(documents))]
-
-
-def best_labels(chain: LinearChain, documents: Sequence[Document]) -> list[list[str]]:
-    """The labels of the best path of each document under a chain."""
-    lengths = _lengths(documents)
-    best = decoding.viterbi(chain.emissions(documents), chain.transition, lengths)
-    names = np.array(chain.labels, dtype=object)[best].tolist()
-    ends = np.cumsum(lengths).tolist()
-    return [names[end - length : end] for end, length in zip(ends, lengths.tolist(), strict=True)]
-
-
-def probabilities(chain: LinearChain, documents: Sequence[Document]) -> list[NDArray[np.float64]]:
-    """The probability of every label of a chain at every token, (T, L) per document."""
-    lengths = _lengths(documents)
-    marginals = decoding.marginals(chain.emissions(documents), chain.transition, lengths)
-    return np.split(marginals, np.cumsum(lengths)[:-1]) if len(lengths) else []
-
-
-def _lengths(documents: Sequence[Document]) -> NDArray[np.int64]:
-    return np.array([len(document.words) for document in documents], dtype=np.int64)
+    def _by_chain(
+        self, documents: Sequence[Document], of: Callable[[Tables, Sequence[Document]], list[Result]]
+    ) -> list[Result]:
+        """Apply a function to the documents of each chain together; the results in the documents' order."""
+        chains = [self.chain_for(document) for document in documents]
+        if all(chain is self.text for chain in chains):
+            return of(self._tables(self.text), documents)
+        results: dict[int, Result] = {}
+        for chain in (self.text, self.timed):
+            places = [i for i, chosen in enumerate(chains) if chosen is chain]
+            if chain is not None and places:
+                found = of(self._tables(chain), [documents[i] for i in places])
+                results.update(zip(places, found, strict=True))
+        return [results[i] for i in range(len(documents))]
 
 
 class Restorer:
@@ -101,8 +91,9 @@ class Restorer:
         """
         for batch in _batches(documents):
             for document, marks in zip(batch, self.punctuator.marks(batch), strict=True):
-                for i, word in enumerate(document.words):
-                    if marks[i] and word[-1:] in MARK_CHARACTERS:
+                words = document.words
+                for i, mark in enumerate(marks):
+                    if mark and words[i][-1:] in MARK_CHARACTERS:
                         marks[i] = ""
                 yield replace(document, marks=marks)
 

@@ -229,6 +229,9 @@ def _expand(
             return []
         if len(mistakes) > before:
             return []
+        if len(set(parts)) < len(parts):
+            mistakes.append(f"{where}use = {use!r} names an observation twice")
+            return []
         found.append(Template(name, tuple(p for p in parts if p), min_count))
     return found
 

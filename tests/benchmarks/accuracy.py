@@ -1,0 +1,94 @@
+"""Accuracy on WikiPunct: cross-validated PolEval weighted F1, with and without word times.
+
+    python tests/benchmarks/accuracy.py                     # five folds, both conditions, a Markdown report
+    python tests/benchmarks/accuracy.py --gate              # one fold, exits 1 below the floors (CI)
+
+Reads the data folder from --data or CRFPUNCT_DATA (default ../shared/data). Folds are made of whole documents, by
+a hash of the text; nothing is tuned on a test set.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from crfpunct import formats
+from crfpunct.document import Document
+from crfpunct.formats.clntmstmp import Times
+from crfpunct.scoring import poleval
+from crfpunct.training import FoldScore, Options, cross_validate, score_fold
+
+#: Floors of the gate, weighted F1 (rule:all) of fold 0: just under what docs/accuracy.md reports for it.
+FLOORS = {"with times": 60.0, "text only": 47.7}
+CONDITIONS = {"with times": True, "text only": False}
+
+
+def corpus(data: Path) -> list[Document]:
+    """WikiPunct's training texts with their marks and, where there are any, their word times."""
+    folder = data / "wikipunct"
+    times = Times(folder / "fa" / "poleval_fa.train.tar.gz")
+    documents = list(times.attach(formats.read_punctuated(folder / "train")))
+    for note in times.notes():
+        print(note, file=sys.stderr)
+    return documents
+
+
+def report(condition: str, folds: Sequence[FoldScore]) -> None:
+    """A table of the folds, and one of the marks with all folds taken together."""
+    scores = {rule: [fold.counts.weighted_f1(rule) for fold in folds] for rule in poleval.RULES}
+    print(f"\n### {condition}\n")
+    print("| fold | trained on | scored | rule:geval | rule:all | seconds of training |\n|---|---|---|---|---|---|")
+    for i, fold in enumerate(folds):
+        print(
+            f"| {fold.fold} | {fold.trained} | {fold.scored} | {scores['geval'][i]:.2f} | {scores['all'][i]:.2f} "
+            f"| {fold.seconds:.0f} |"
+        )
+    means = " | ".join(f"**{np.mean(scores[rule]):.2f}**" for rule in poleval.RULES)
+    print(f"| mean | | | {means} | |")
+    spread = " | ".join(f"{np.std(scores[rule], ddof=1):.2f}" if len(folds) > 1 else "–" for rule in poleval.RULES)
+    print(f"| standard deviation | | | {spread} | |")
+    counts = [fold.counts for fold in folds]
+    together = poleval.PolevalCounts(
+        np.concatenate([c.values for c in counts]), np.concatenate([c.tokens for c in counts])
+    )
+    print("\n| mark | P | R | F1 | in the reference |\n|---|---|---|---|---|")
+    for score in together.per_label("all"):
+        mark = poleval.MARK_OF_LABEL.get(score.label, score.label)
+        print(f"| `{mark}` | {score.precision:.1f} | {score.recall:.1f} | {score.f1:.1f} | {score.support} |")
+
+
+def main() -> int:
+    """Run what the command line asks for; the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path(os.environ.get("CRFPUNCT_DATA", "../shared/data")))
+    parser.add_argument("--features", default="punct")
+    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--condition", choices=CONDITIONS, action="append", help="default: both")
+    parser.add_argument("--gate", action="store_true", help="one fold of each condition against its floor")
+    arguments = parser.parse_args()
+    documents = corpus(arguments.data)
+    options = Options(arguments.features)
+    failed = False
+    for condition in arguments.condition or CONDITIONS:
+        timed = CONDITIONS[condition]
+        if not arguments.gate:
+            report(condition, cross_validate(documents, timed, options, arguments.folds, arguments.jobs))
+            continue
+        found = score_fold(documents, 0, arguments.folds, timed, options)
+        score, floor = found.counts.weighted_f1("all"), FLOORS[condition]
+        failed |= score < floor
+        print(
+            f"{condition}: weighted F1 {score:.2f} (rule:all, fold 0 of {arguments.folds}), floor {floor:.2f}: "
+            f"{'FAILED' if score < floor else 'passed'} ({found.seconds:.0f} s of training)"
+        )
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
