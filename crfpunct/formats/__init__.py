@@ -24,7 +24,9 @@ from crfpunct.files import STDIO, open_input
 from crfpunct.marks import Typography
 
 _COMPRESSED = (".gz", ".xz")
-_WIKIPUNCT_INPUT = "in.tsv"
+_POLEVAL_INPUT = "in.tsv"
+_POLEVAL_GOLD = "expected.tsv"
+_WITH_OPTIONS = ("conll",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +38,25 @@ class Format:
     about: str
 
 
-#: In the order in which contents are tried where a suffix does not decide.
+#: In the order in which contents are tried; where none fits, the last format with the suffix is taken.
 FORMATS: dict[str, Format] = {
     "clntmstmp": Format("clntmstmp", (".clntmstmp",), "forced alignment, a `(start,end) word` a line"),
+    "vtt": Format("vtt", (".vtt",), "WebVTT subtitles"),
+    "srt": Format("srt", (".srt",), "SubRip subtitles"),
+    "ctm": Format("ctm", (".ctm",), "Kaldi and sclite: file channel start duration word"),
+    "poleval2022": Format("poleval2022", (".tsv",), "audio TAB segment TAB word:start-end; out: a text a line"),
+    "conll": Format(
+        "conll", (".conll", ".tsv"), "word TAB label, blank lines between documents; also conll:WORD,LABEL"
+    ),
+    "aligned": Format("aligned", (".nlp",), "pipe tables of token, ts, endTs, punctuation, case"),
+    "tags": Format("tags", (".jsonl", ".json"), "JSON lines of tokens and tags (O, B-., B-,)"),
+    "words-json": Format("words_json", (".json", ".jsonl"), "JSON of words with punctuation and space_after"),
+    "vosk": Format("vosk", (".json", ".jsonl"), "results of Vosk, one after the other"),
+    "jsonl": Format("jsonl", (".jsonl",), "JSON lines of words with start, end and mark"),
+    "whisper": Format("whisper", (".json",), "JSON of Whisper, whisperX, whisper-timestamped and others"),
     "wikipunct": Format("wikipunct", (".tsv",), "id TAB text; out: a text a line, marks glued to words"),
     "paragraphs": Format("paragraphs", (), "plain text, paragraphs between blank lines"),
+    "sentences": Format("sentences", (), "out only: plain text, a sentence a line"),
     "text": Format("text", (".txt",), "plain text, a document a line"),
 }
 
@@ -48,7 +64,7 @@ FORMATS: dict[str, Format] = {
 class Module(Protocol):
     """What a format module offers."""
 
-    def read(self, stream: BinaryIO, source: str) -> Iterator[Document]: ...
+    def read(self, stream: BinaryIO, source: str, *options: str) -> Iterator[Document]: ...
 
     def write(self, documents: Iterable[Document], out: TextIO, typography: Typography) -> None: ...
 
@@ -61,9 +77,10 @@ def names() -> tuple[str, ...]:
 
 
 def module(name: str) -> Module:
-    """The code of a format; CorpusError where there is none of that name."""
-    if name not in FORMATS:
-        raise CorpusError(f"unknown format {name!r}; the formats are {', '.join(FORMATS)}.")
+    """The code of a format; CorpusError where there is none of that name. Options behind a colon are for `read`."""
+    name, _, options = name.partition(":")
+    if name not in FORMATS or (options and name not in _WITH_OPTIONS):
+        raise CorpusError(f"unknown format {name + _ + options!r}; the formats are {', '.join(FORMATS)}.")
     return cast(Module, importlib.import_module(f"{__name__}.{FORMATS[name].module}"))
 
 
@@ -80,7 +97,7 @@ def guess(path: str | Path, head: bytes) -> str:
     for known in candidates or FORMATS:
         if module(known).sniff(head):
             return known
-    return candidates[0] if candidates else "text"
+    return candidates[-1] if candidates else "text"
 
 
 def identify(path: str | Path) -> str:
@@ -108,7 +125,8 @@ def read(path: str | Path, format: str | None = None) -> Iterator[Document]:
                     chosen = module(guess(file, cast(io.BufferedReader, stream).peek(1 << 13)))
                 else:
                     chosen = module(format)
-                yield from chosen.read(stream, str(file))
+                options = (format or "").partition(":")[2]
+                yield from chosen.read(stream, str(file), *([options] if options else []))
         except zlib.error as error:
             raise CorpusError(f"{file}: damaged archive ({error}); fetch or compress it again.") from error
 
@@ -116,12 +134,12 @@ def read(path: str | Path, format: str | None = None) -> Iterator[Document]:
 def _files(path: str | Path) -> list[str | Path]:
     if str(path) == STDIO or not Path(path).is_dir():
         return [path]
-    if (text := Path(path) / _WIKIPUNCT_INPUT).exists():
+    if (text := Path(path) / _POLEVAL_INPUT).exists():
         return [text]
     if alignments := sorted(Path(path).glob("*.clntmstmp")):
         return [*alignments]
     raise CorpusError(
-        f"{path}: a folder with neither {_WIKIPUNCT_INPUT} nor .clntmstmp files; name one of the files in it."
+        f"{path}: a folder with neither {_POLEVAL_INPUT} nor .clntmstmp files; name one of the files in it."
     )
 
 
@@ -131,11 +149,13 @@ def read_punctuated(path: str | Path, format: str | None = None) -> Iterator[Doc
     Marks come from the format's own column where it has one, from `expected.tsv` in a WikiPunct folder, and
     off the ends of the words elsewhere. The documents keep no layout.
     """
-    if str(path) != STDIO and (Path(path) / "expected.tsv").exists() and format in (None, "wikipunct"):
-        from crfpunct.formats import wikipunct
-
-        yield from wikipunct.read_corpus(Path(path))
-        return
+    if str(path) != STDIO and (Path(path) / _POLEVAL_GOLD).exists():
+        if format is None:
+            with open_input(Path(path) / _POLEVAL_INPUT) as stream:
+                format = "poleval2022" if module("poleval2022").sniff(stream.read(1 << 13)) else "wikipunct"
+        if read_corpus := getattr(module(format), "read_corpus", None):
+            yield from read_corpus(Path(path))
+            return
     for document in read(path, format):
         yield _labelled(document if document.marks is not None else _stripped(document))
 

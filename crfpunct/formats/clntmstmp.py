@@ -1,7 +1,7 @@
 """Forced alignments as WikiPunct gives them: one text a file, ``(start,end) word`` a line in ms, ``</s>`` last.
 
 A file's name without its suffix is its text's id. Words of no length (start = end) are those where the alignment
-failed; ``(-1,-1)`` is a word whose time is unknown. Times that run backwards from word to word are kept as they are.
+failed; -1 is a time that is unknown. Times that run backwards from word to word are kept as they are.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def read(stream: BinaryIO, source: str) -> Iterator[Document]:
                 f"{source}:{number}: found {line[:60]!r}, expected (start,end) word with times in ms; mend the line."
             )
         start, end = int(found[1]), int(found[2])
-        if end < start or (start < 0) != (end < 0):
+        if 0 <= end < start:
             raise CorpusError(
                 f"{source}:{number}: the word {found[3]!r} ends at {end} ms, before it starts ({start} ms); "
                 f"mend the line."

@@ -18,7 +18,7 @@ def read(stream: BinaryIO, source: str) -> Iterator[Document]:
     """Yield one document a paragraph, with the blank lines behind it (the first: in front of it, too)."""
     lines: list[str] = []
     start = 0
-    seen_words = between = first = False
+    seen_words = between = False
     first = True
     for number, raw in enumerate(stream, 1):
         blank = not raw.strip()
@@ -36,10 +36,8 @@ def read(stream: BinaryIO, source: str) -> Iterator[Document]:
 def write(documents: Iterable[Document], out: TextIO, typography: Typography) -> None:
     """Write paragraphs with the white space they were read with; those of other formats, a blank line between."""
     for i, document in enumerate(documents):
-        if isinstance(document.layout, text.Spacing):
-            out.write(text.join(document.words, document.marks, typography, document.layout.gaps))
-        else:
-            out.write("\n" * bool(i) + text.join(document.words, document.marks, typography) + "\n")
+        alone = "\n" * bool(i) + text.join(document.words, document.marks, typography) + "\n"
+        out.write(text.as_read(document, typography) or alone)
 
 
 def sniff(head: bytes) -> bool:  # noqa: ARG001

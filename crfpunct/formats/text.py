@@ -14,6 +14,7 @@ from operator import add
 from typing import BinaryIO, TextIO
 
 from crfpunct.document import Document
+from crfpunct.errors import CorpusError
 from crfpunct.files import decode
 from crfpunct.marks import Typography
 
@@ -111,10 +112,23 @@ def from_text(text: str, where: str, first: bool) -> Document:
 def write(documents: Iterable[Document], out: TextIO, typography: Typography) -> None:
     """Write one document a line, each with the white space it was read with."""
     for document in documents:
-        if isinstance(document.layout, Spacing):
-            out.write(join(document.words, document.marks, typography, document.layout.gaps))
-        else:
-            out.write(join(document.words, document.marks, typography) + "\n")
+        out.write(as_read(document, typography) or join(document.words, document.marks, typography) + "\n")
+
+
+def as_read(document: Document, typography: Typography) -> str:
+    """The text with the white space that it was read with; empty where the document has none of ours.
+
+    Raises CorpusError where there are other gaps than words: words are never added or taken away.
+    """
+    if not isinstance(document.layout, Spacing):
+        return ""
+    gaps = document.layout.gaps
+    if len(gaps) != len(document.words) + 1:
+        raise CorpusError(
+            f"{document.source}: {len(document.words)} words to write, but {len(gaps) - 1} were read; "
+            f"words are never added or taken away."
+        )
+    return join(document.words, document.marks, typography, gaps)
 
 
 def sniff(head: bytes) -> bool:

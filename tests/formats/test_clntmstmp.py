@@ -18,7 +18,9 @@ from crfpunct.marks import Typography
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "wikipunct"
 words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n\r\v\f\ufeff"), min_size=1)
-spans = st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)).map(sorted) | st.just([-1, -1])
+spans = st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)).map(sorted) | st.sampled_from(
+    [[-1, -1], [5, -1], [-1, 5]]
+)
 
 
 def read(raw, source="a/b.clntmstmp"):
@@ -89,7 +91,6 @@ def test_a_file_holds_one_text():
         ("(0.5,300) ala", "expected .start,end. word"),
         ("(0,9999999999) ala", "expected .start,end. word"),
         ("(300,270) ala", r"b\.clntmstmp:2: the word 'ala' ends at 270 ms, before it starts \(300 ms\)"),
-        ("(-1,30) ala", "before it starts"),
     ],
 )
 def test_line_errors(line, message):

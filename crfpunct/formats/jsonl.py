@@ -1,0 +1,82 @@
+"""JSON lines, one text each: ``{"id", "words": [{"word", "start", "end"}]}`` (in seconds), or ``{"id", "text"}``.
+
+Words may be bare strings, too. Out, each word also has its `mark`; other keys that were read come back.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO, TextIO
+
+from crfpunct.document import Document
+from crfpunct.errors import CorpusError
+from crfpunct.formats import json_rows
+from crfpunct.formats.json_rows import Row, line_of, row_of, rows, untouched
+from crfpunct.formats.text import join, spaced
+from crfpunct.marks import MARK_CHARACTERS, Typography
+
+_EXPECTED = '{"id", "words": [{"word", "start", "end"}]} or {"id", "text"}'
+
+
+def read(stream: BinaryIO, source: str) -> Iterator[Document]:
+    """Yield one document an object; words with a `mark` have marks."""
+    for where, raw, data in rows(stream, source, _EXPECTED):
+        entries = data.get("words")
+        marks = times = None
+        if isinstance(entries, list):
+            words: list[Any] = [entry.get("word") if isinstance(entry, dict) else entry for entry in entries]
+            if not all(isinstance(word, str) for word in words):
+                raise CorpusError(f"{where}: an entry without a word, expected {_EXPECTED}.")
+            times = json_rows.times(entries, where)
+            given = [entry.get("mark") if isinstance(entry, dict) else None for entry in entries]
+            if any(mark is not None for mark in given):
+                marks = [mark or "" for mark in given]
+                if not all(isinstance(mark, str) and not mark.strip(MARK_CHARACTERS) for mark in marks):
+                    raise CorpusError(f"{where}: a mark that is none, expected marks such as . or ,.")
+        elif isinstance(data.get("text"), str):
+            words, _ = spaced(data["text"])
+        else:
+            raise CorpusError(f"{where}: neither words nor text, expected {_EXPECTED}.")
+        json_rows.words(words, where)
+        yield Document(str(data.get("id", "")), words, times, marks, where, Row("jsonl", raw, data, words, marks))
+
+
+def write(documents: Iterable[Document], out: TextIO, typography: Typography) -> None:
+    """Write one object a line."""
+    for document in documents:
+        row = row_of(document, "jsonl")
+        if row and untouched(document, row):
+            out.write(row.raw)
+            continue
+        if row and not isinstance(row.data.get("words"), list):
+            _, gaps = spaced(row.data["text"])
+            out.write(line_of(row.data | {"text": join(document.words, document.marks, typography, gaps)}, row))
+            continue
+        data: dict[str, Any] = dict(row.data) if row else {"id": document.id}
+        data["words"] = [
+            (entry if isinstance(entry, dict) else {}) | {"word": word} | ({} if mark is None else {"mark": mark})
+            for entry, word, mark in zip(
+                row.data["words"] if row else _timed(document),
+                document.words,
+                document.marks or itertools.repeat(None, len(document.words)),
+                strict=True,
+            )
+        ]
+        out.write(line_of(data, row))
+
+
+def _timed(document: Document) -> list[dict[str, Any]]:
+    """An object for each word with the times that are known, in seconds."""
+    if document.times_ms is None:
+        return [{} for _ in document.words]
+    return [
+        {"word": word} | {key: time / 1000 for key, time in zip(("start", "end"), row, strict=True) if time >= 0}
+        for word, row in zip(document.words, document.times_ms.tolist(), strict=True)
+    ]
+
+
+def sniff(head: bytes) -> bool:
+    """An object that begins with an `id`, or with a list of words or a text on one line with others behind it."""
+    start = b"".join(head.lstrip(b"\xef\xbb\xbf \t\r\n")[:64].split())
+    return start.startswith(b'{"id":')

@@ -1,0 +1,127 @@
+"""Whisper's JSON: one transcript a file, as OpenAI's program and API, whisperX, whisper-timestamped, faster-whisper,
+whisper.cpp and the pipeline of Transformers write it.
+
+The text is that of the segments (`segments`, `chunks`, `transcription`), else that of the timed words; the whole
+`text`, `words` and `word_segments` get the same marks. A bare list of segments or of ``[word, start, end]`` will do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import PurePath
+from typing import Any, BinaryIO, TextIO
+
+from crfpunct.document import Document
+from crfpunct.errors import CorpusError
+from crfpunct.files import STDIO, decode
+from crfpunct.formats.json_text import Text, View, markup, milliseconds, of_views, parse
+from crfpunct.formats.places import fill, of, printed
+from crfpunct.formats.text import join
+from crfpunct.marks import Typography
+
+_Strings = list[tuple[Text, int, int]]
+
+
+def read(stream: BinaryIO, source: str) -> Iterator[Document]:
+    """Yield the one document of a file; its id is the file's name."""
+    raw = decode(stream.read(), source)
+    data = parse(raw, source)
+    spelling = markup(raw.isascii())
+    views = [View(raw, spelling, strings) for strings in _views(data) if strings]
+    if not views and not _known(data):
+        shown = f"the keys {', '.join(data)}" if isinstance(data, dict) else f"a {type(data).__name__}"
+        raise CorpusError(
+            f"{source}:1: JSON with {shown[:200]}, expected segments or words with times as Whisper writes them; "
+            f"name another format with --from."
+        )
+    if not views:
+        views = [View(raw, spelling, [])]
+    id = "" if source == STDIO else PurePath(source).name.partition(".")[0]
+    yield of_views("whisper", raw, views, spelling, id, f"{source}:1")
+
+
+def _known(data: Any) -> bool:
+    return data == [] or (
+        isinstance(data, dict) and not {"text", "segments", "chunks", "transcription", "words"}.isdisjoint(data)
+    )
+
+
+def _views(data: Any) -> Iterator[_Strings]:
+    """The spellings of the text in a file, the one that decides about the words first."""
+    whole = data if isinstance(data, dict) else {}
+    segments = _dicts(whole.get("segments") or whole.get("chunks") or whole.get("transcription"))
+    listed = _dicts(whole.get("words"))
+    if isinstance(data, list):
+        segments = _dicts(data)
+        listed = [
+            dict(zip(("word", "start", "end"), entry, strict=True))
+            for entry in data
+            if isinstance(entry, list) and len(entry) == 3
+        ]
+    yield _strings(segments)
+    yield _strings([word for segment in segments for word in _dicts(segment.get("words"))])
+    yield _strings(listed)
+    yield _strings(_dicts(whole.get("word_segments")))
+    yield _strings([whole])
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def _strings(entries: Iterable[dict[str, Any]]) -> _Strings:
+    strings = []
+    for entry in entries:
+        text = entry.get("word", entry.get("text"))
+        start, end = entry.get("start"), entry.get("end")
+        if isinstance(stamp := entry.get("timestamp"), list) and len(stamp) == 2:  # Transformers
+            start, end = stamp
+        if isinstance(offsets := entry.get("offsets"), dict):  # whisper.cpp, in ms
+            start, end = [
+                value / 1000 if isinstance(value, int) else None for value in (offsets.get("from"), offsets.get("to"))
+            ]
+        if isinstance(text, Text):
+            strings.append((text, milliseconds(start), milliseconds(end)))
+    return strings
+
+
+def write(documents: Iterable[Document], out: TextIO, typography: Typography) -> None:
+    """Write a file's JSON back; documents of other formats become the segments of one file."""
+    segments: list[dict[str, Any]] = []
+    for document in documents:
+        if layout := of(document, "whisper"):
+            out.write(fill(layout, document, printed(document, typography)))
+            continue
+        segment: dict[str, Any] = {"id": len(segments)}
+        times = None if document.times_ms is None else (document.times_ms / 1000).tolist()
+        if times:
+            segment |= {"start": times[0][0], "end": times[-1][1]}
+        segment["text"] = join(document.words, document.marks, typography)
+        if times:
+            segment["words"] = [
+                {"word": word + mark.removesuffix(" "), "start": start, "end": end}
+                for word, mark, (start, end) in zip(document.words, printed(document, typography), times, strict=True)
+            ]
+        segments.append(segment)
+    if segments:
+        text = " ".join(segment["text"] for segment in segments)
+        json.dump({"text": text, "segments": segments}, out, ensure_ascii=False, indent=1)
+        out.write("\n")
+
+
+def sniff(head: bytes) -> bool:
+    """An object that begins with one of Whisper's keys, or a list of segments or timed words."""
+    start = b"".join(head.removeprefix(b"\xef\xbb\xbf").split())[:64]
+    keys = (
+        b"text",
+        b"segments",
+        b"chunks",
+        b"language",
+        b"words",
+        b"word_segments",
+        b"systeminfo",
+        b"task",
+        b"duration",
+    )
+    return start.startswith((*(b'{"' + key + b'"' for key in keys), b'[{"', b'[["'))
