@@ -60,7 +60,7 @@ parts = st.builds(
     "{}[{}]".format, st.sampled_from(["word", "suffix1", "kind", "gap", "pause", "rank"]), st.integers(-2, 2)
 )
 feature_files = st.lists(
-    st.tuples(st.lists(parts, min_size=1, max_size=2).map(tuple), st.integers(1, 2)),
+    st.tuples(st.lists(parts, min_size=1, max_size=2, unique=True).map(tuple), st.integers(1, 2)),
     min_size=1,
     max_size=4,
     unique_by=lambda drawn: drawn[0],
@@ -259,6 +259,12 @@ def test_it_learns_what_there_is_to_learn(feature_file):
     assert fitted.score(CORPUS) == 1
     assert fitted.classes_.tolist() == ["", ".", ",", "?"]  # no mark, then by frequency, then by name
     assert list(fitted.chain_.labels) == fitted.classes_.tolist()
+
+
+def test_transitions_never_seen_have_a_weight_too(feature_file):
+    fitted = PunctuationCRF(feature_file(), c1=0.0).fit(CORPUS)
+    assert fitted.chain_.transition.all()
+    assert fitted.chain_.transition[1, 1] < 0  # two full stops in a row: nowhere in the corpus
 
 
 def test_marks_may_be_given_apart_from_the_documents(feature_file):

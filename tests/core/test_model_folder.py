@@ -152,6 +152,20 @@ def test_a_model_is_not_replaced_without_force(folder):
     check_free(folder, force=True)
 
 
+def test_force_replaces_the_whole_model(folder):
+    write(folder, ModelFolder({"language": "en"}, {"other.npz": b"new"}), force=True)
+    assert (read(folder).manifest["language"], read(folder).files) == ("en", {"other.npz": b"new"})
+    assert contents(folder).keys() == {"model.json", "other.npz"}
+    assert list(folder.parent.iterdir()) == [folder]
+
+
+def test_an_empty_folder_is_filled(tmp_path):
+    (tmp_path / "pl").mkdir()
+    write(tmp_path / "pl", CONTENT)
+    assert read(tmp_path / "pl").files == CONTENT.files
+    assert [path.name for path in tmp_path.iterdir()] == ["pl"]
+
+
 @pytest.mark.parametrize("force", [True, False])
 def test_what_is_no_model_is_never_replaced(tmp_path, force):
     (tmp_path / "file").write_text("mine")

@@ -83,12 +83,11 @@ def test_times_choose_the_chain(chains):
     punctuator = Punctuator(**chains)
     spoken = timed("ala", "ma", "kota", "tak", gaps=(900, 0, 0))
     assert punctuator.marks([spoken, TEXTS[0]]) == [[".", "", "", ""], ["", "", ".", "."]]
-    # With half of its gaps unknown a document counts as spoken, with more as text.
-    times = spoken.times_ms.copy()
-    times[3] = -1
-    assert punctuator.chain_for(Document("", spoken.words, times)) is chains["timed"]
-    times[2] = -1
-    assert punctuator.chain_for(Document("", spoken.words, times)) is chains["text"]
+    # With half of its gaps unknown a document still counts as spoken, with more it is text.
+    for unknown, expected in ([4], "timed"), ([3, 4], "timed"), ([2, 3, 4], "text"):
+        spoken = timed("ala", "ma", "kota", "tak", "ala")
+        spoken.times_ms[unknown] = -1
+        assert punctuator.chain_for(spoken) is chains[expected]
     assert punctuator.chain_for(timed("ala")) is punctuator.chain_for(timed()) is chains["text"]
     assert Punctuator(chains["text"]).chain_for(spoken) is chains["text"]
 

@@ -143,6 +143,7 @@ def template(*lines) -> str:
             template(f'use = ["word[{MAX_OFFSET + 1}]"]'),
             f"template 't': 'word[{MAX_OFFSET + 1}]' looks {MAX_OFFSET + 1} words away; at most {MAX_OFFSET}",
         ),
+        (template('use = ["word[0]", "word[+0]"]'), "use = ['word[0]', 'word[+0]'] names an observation twice"),
         (template("use = []"), 'template \'t\': use = []; expected a list such as ["word[0]", "word[1]"]'),
         (template('use = "word[0]"'), "template 't': use = 'word[0]'; expected a list"),
         (template("use = [1]"), "template 't': use = [1]; expected a list"),
