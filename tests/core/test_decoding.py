@@ -7,10 +7,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crfpunct.decoding import marginals, viterbi
+from crfpunct import decoding
+from crfpunct.decoding import dominance, marginals, undecided, viterbi
 
 
 def path_score(emission, transition, path) -> float:
@@ -119,24 +120,77 @@ def one_by_one(kernel, emission, transition, lengths):
 
 
 few = st.integers(-2, 2).map(float)  # many paths of the same score
+sure = few | st.sampled_from([8.0, 20.0])  # and tokens that no neighbour can change
 moderate = st.floats(-20, 20)
 extreme = st.floats(-1e3, 1e3) | st.sampled_from([-1e3, -700.0, 0.0, 700.0, 1e3])
 
 
-@given(chains(few))
+@given(chains(sure, few))
 def test_viterbi_finds_the_best_of_all_paths_and_of_equals_the_lowest_labels(chain):
     emission, transition, lengths = chain
     expected = [label for e in documents(emission, lengths) for label in best_of_all_paths(e.tolist(), transition)]
     assert viterbi(emission, transition, lengths).tolist() == expected
 
 
-@given(chains(moderate | extreme, longest=12, most_labels=5))
+@given(chains(sure, few, longest=25, most_labels=5))
 def test_viterbi_equals_the_textbook(chain):
     emission, transition, lengths = chain
     expected = [
         label for e in documents(emission, lengths) for label in textbook_viterbi(e.tolist(), transition.tolist())
     ]
     assert viterbi(emission, transition, lengths).tolist() == expected
+
+
+@given(chains(moderate | extreme, longest=12, most_labels=5))
+def test_viterbi_finds_a_path_as_good_as_the_textbooks_whatever_the_scores(chain):
+    emission, transition, lengths = chain
+    found = np.split(viterbi(emission, transition, lengths), np.cumsum(lengths)[:-1]) if len(lengths) else []
+    for e, path in zip(documents(emission, lengths), found, strict=True):
+        expected = textbook_viterbi(e.tolist(), transition.tolist())
+        # Sums of 24 scores of up to 1e3, in another order: rounding stays near 1e-11.
+        assert math.isclose(
+            path_score(e, transition, path), path_score(e, transition, expected), rel_tol=0, abs_tol=1e-9
+        )
+
+
+def sure_tokens(emission, transition):
+    return ~undecided(emission, dominance(transition))
+
+
+@given(chains(sure, few))
+def test_where_label_0_dominates_every_best_path_has_it(chain):
+    emission, transition, lengths = chain
+    for e in documents(emission, lengths):
+        paths = list(itertools.product(range(len(transition)), repeat=len(e)))
+        scores = [path_score(e, transition, path) for path in paths]
+        best = [path for path, score in zip(paths, scores, strict=True) if score == max(scores)]
+        for t in np.flatnonzero(sure_tokens(e, transition)):
+            assert {path[t] for path in best} == {0}
+
+
+def test_dominance_is_the_worst_that_two_transitions_can_do():
+    transition = np.array([[0.0, 1.0], [2.0, 5.0]])
+    # Into: max(1 - 0, 5 - 2) = 3; out of: max(2 - 0, 5 - 1) = 4.
+    assert dominance(transition).tolist() == [7]
+    assert undecided(np.array([[7.0, 0.0], [7.5, 0.0]]), dominance(transition)).tolist() == [True, False]
+    assert dominance(np.zeros((1, 1))).tolist() == []
+    assert dominance(np.array([[9.0, 0.0], [0.0, -9.0]])).tolist() == [0]  # at an edge there is no transition to lose
+
+
+@pytest.mark.parametrize("kernel", [viterbi, marginals])
+@given(chain=chains(sure, few, longest=8), data=st.data())
+def test_documents_may_lie_anywhere(kernel, chain, data):
+    emission, transition, lengths = chain
+    gaps = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(lengths) + 1, max_size=len(lengths) + 1)))
+    starts = np.cumsum(lengths) - lengths + np.cumsum(gaps[:-1])
+    places = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+    spread = np.full((len(emission) + gaps.sum(), len(transition)), 3.0)
+    spread[:, -1] = 99.0  # whatever stands between documents
+    spread[places] = emission
+    order = np.array(data.draw(st.permutations(range(len(lengths)))), dtype=np.int64)
+    found = kernel(*read_only(spread), transition, lengths[order], starts[order])
+    np.testing.assert_allclose(found[places], kernel(emission, transition, lengths), rtol=1e-12, atol=1e-15)
+    assert not np.delete(found, places, axis=0).any()
 
 
 @given(chains(st.floats(-4, 4)))
@@ -161,6 +215,32 @@ def test_marginals_equal_the_textbook_whatever_the_emissions(chain):
     )
 
 
+@given(chains(moderate, longest=12, most_labels=4), st.integers(1, 5))
+def test_marginals_of_long_documents_are_chained_exactly(chain, size):
+    emission, transition, lengths = chain
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(decoding, "CHUNK_TOKENS", size)
+        found = marginals(emission, transition, lengths)
+    np.testing.assert_allclose(found, marginals(emission, transition, lengths), rtol=1e-10, atol=1e-14)
+
+
+def test_a_document_of_many_chunks():
+    random = np.random.default_rng(0)
+    emission, transition = random.normal(0, 3, (1700, 3)), random.normal(0, 2, (3, 3))
+    expected = textbook_marginals(emission.tolist(), transition.tolist())
+    # The textbook sums 1,700 scores in logarithms and loses about 1e-12 on the way.
+    np.testing.assert_allclose(marginals(emission, transition, np.array([1700])), expected, rtol=0, atol=1e-10)
+    assert viterbi(emission, transition, np.array([1700])).tolist() == textbook_viterbi(emission, transition)
+
+
+@given(chains(extreme, longest=9))
+def test_marginals_are_probabilities_whatever_the_scores(chain):
+    found = marginals(*chain)
+    assert ((found >= 0) & (found <= 1)).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=0, atol=1e-12)
+
+
+@settings(max_examples=50)
 @given(chains(extreme, moderate, longest=30, most_labels=9))
 def test_marginals_are_probabilities(chain):
     found = marginals(*chain)
