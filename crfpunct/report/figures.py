@@ -64,20 +64,21 @@ _STYLE: Any = {
 
 
 def _figure(width: float, height: float) -> Figure:
-    """An empty figure of a size in inches; BackendError where matplotlib is missing."""
+    """An empty figure of a size in inches."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _style() -> AbstractContextManager[None]:
+    """The look of every figure, as a context to draw in; BackendError where matplotlib is missing."""
     try:
-        from matplotlib.figure import Figure
+        from matplotlib import rc_context
     except ImportError as error:
         raise BackendError(
             "the HTML report draws its figures with matplotlib, which is not installed; "
             "run: pip install 'crfpunct[plots]'"
         ) from error
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def _style() -> AbstractContextManager[None]:
-    from matplotlib import rc_context
-
     return rc_context(_STYLE)
 
 

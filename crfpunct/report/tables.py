@@ -19,6 +19,7 @@ from crfpunct.scoring.evaluation import (
     PolevalResult,
     Score,
     WordsResult,
+    plural,
 )
 from crfpunct.scoring.signature import Signature
 
@@ -113,11 +114,6 @@ def count(value: int) -> str:
     return f"{value:,}"
 
 
-def documents(value: int) -> str:
-    """A number of documents, in words."""
-    return "1 document" if value == 1 else f"{count(value)} documents"
-
-
 def mark_name(label: str) -> tuple[str, str]:
     """A mark and its name in words, from one of `MARKS`, a label of the PolEval tool, or one of IWSLT.
 
@@ -173,7 +169,7 @@ def evaluation_report(evaluation: Evaluation, details: bool = False) -> Report:
     )
     return Report(
         f"{evaluation.hypothesis.name} against {evaluation.reference.name}",
-        f"{documents(evaluation.documents)}, {words} words",
+        f"{plural(evaluation.documents, 'document')}, {words} words",
         [_headline_table(headline, confidence), *tables],
         [score.signature for _, score in headline],
         evaluation.warnings,
@@ -377,7 +373,7 @@ def comparison_report(comparison: Comparison) -> Report:
             tables.append(_p_table(comparison, result))
     return Report(
         f"{len(comparison.systems)} systems against {comparison.reference.name}",
-        f"{documents(comparison.documents)}; baseline: {comparison.names[0]}",
+        f"{plural(comparison.documents, 'document')}; baseline: {comparison.names[0]}",
         tables,
         [result.signature for result in comparison.metrics],
         comparison.warnings,

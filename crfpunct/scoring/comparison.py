@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from crfpunct.errors import CorpusError
 from crfpunct.scoring import significance
-from crfpunct.scoring.evaluation import Sampling
+from crfpunct.scoring.evaluation import Sampling, plural
 from crfpunct.scoring.metrics import METRICS, Metric, MetricName
 from crfpunct.scoring.signature import Signature
 from crfpunct.scoring.texts import Pair, Text, pair
@@ -73,9 +73,10 @@ def compare(
     for system in systems:
         matched = pair(reference, system, as_one)
         if matched.missing:
+            size = plural(len(system.lines), "document")
             raise CorpusError(
-                f"{system.name}: {len(system.lines)} documents, but {reference.name} has {len(reference.lines)}; a "
-                "test swaps documents between systems, so each needs one line for each line of the reference."
+                f"{system.name}: {size}, but {reference.name} has {len(reference.lines):,}; a test swaps documents "
+                "between systems, so each needs one document of output for each of the reference."
             )
         pairs.append(matched)
     documents = {len(matched.lines[0]) for matched in pairs}
@@ -128,8 +129,8 @@ def _word_warnings(pairs: Sequence[Pair]) -> list[str]:
         differing = sum(len(a.split()) != len(b.split()) for a, b in zip(*matched.lines, strict=True))
         if differing:
             warnings.append(
-                f"{matched.hypothesis.name}: {differing:,} of {len(matched.lines[0]):,} documents have another number "
-                f"of tokens than {matched.reference.name}; `crfpunct evaluate` names them."
+                f"{matched.hypothesis.name}: {differing:,} of {len(matched.lines[0]):,} documents with another "
+                f"number of tokens than in {matched.reference.name}; `crfpunct evaluate` names them."
             )
     return warnings
 

@@ -251,7 +251,7 @@ class _Signer:
 
 
 def _poleval(pair: Pair, signed: _Signer) -> PolevalResult:
-    counted = poleval.counts(*pair.lines)
+    counted = poleval.counts(pair.reference.lines, pair.hypothesis.lines)
     scores: dict[Rule, Score] = {}
     for rule in poleval.RULES:
         counts = counted.under(rule)
@@ -421,9 +421,9 @@ def _warnings(pair: Pair, result: PolevalResult | None, reference_words: int, er
     if pair.missing:
         short, long = (hypothesis, reference) if pair.missing > 0 else (reference, hypothesis)
         warnings.append(
-            f"{short.name}: {len(short.lines)} documents, but {long.name} has {len(long.lines)}; "
-            f"{long.places[len(short.lines)]} is the first without a partner. Documents are compared line by line, and "
-            "what has no partner with an empty line; give one line of output for each line of the reference."
+            f"{short.name}: {plural(len(short.lines), 'document')}, but {long.name} has {len(long.lines):,}; what "
+            f"stands from {long.places[len(short.lines)]} on has no partner. Give one document of output for each of "
+            "the reference" + (", or add --one-document." if 1 in (len(short.lines), len(long.lines)) else ".")
         )
     if result is not None:
         differences = result.counts.differences
@@ -433,14 +433,14 @@ def _warnings(pair: Pair, result: PolevalResult | None, reference_words: int, er
                 for word in (difference.hypothesis_word, difference.reference_word)
             ]
             warnings.append(
-                f"{_place(hypothesis, difference.line)}: {difference.hypothesis_tokens} tokens, but "
-                f"{_place(reference, difference.line)} has {difference.reference_tokens}; first difference at token "
-                f"{difference.place} ({' / '.join(words)})."
+                f"{_place(hypothesis, difference.line)}: {plural(difference.hypothesis_tokens, 'token')}, "
+                f"but {_place(reference, difference.line)} has {difference.reference_tokens}; first difference at "
+                f"token {difference.place} ({' / '.join(words)})."
             )
         if differences:
-            count = f"{len(differences):,} of {result.counts.values.shape[0]:,} documents"
+            count = f"{len(differences):,} of {plural(len(result.counts.values), 'document')}"
             warnings.append(
-                f"{count} have another number of tokens than the reference; the PolEval score goes by token index, so "
+                f"{count} with another number of tokens than the reference: the PolEval score goes by token index, so "
                 "all marks behind the first difference count as wrong there."
             )
         stops = result.counts.stops
@@ -461,11 +461,17 @@ def _warnings(pair: Pair, result: PolevalResult | None, reference_words: int, er
         rate = f"{100 * errors.sum() / reference_words:.2f} % of the reference's" if reference_words else "no"
         warnings.append(
             f"Other words in the output: {errors[0]:,} substituted, {errors[1]:,} missing, {errors[2]:,} added ({rate} "
-            "words); all scores but PolEval's are over aligned words."
+            "words); all scores but PolEval's are over aligned words"
+            + ("." if 2 * errors.sum() < reference_words else "; are these the same documents, in the same order?")
         )
     if len(pair.lines[0]) == 1:
         warnings.append("One document only: no intervals, since these come from resampled documents.")
     return warnings
+
+
+def plural(number: int, noun: str) -> str:
+    """A number and its noun in words: `1 document`, `2 documents`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _place(text: Text, line: int) -> str:

@@ -50,6 +50,10 @@ class Metric:
     options: tuple[tuple[str, str], ...] = ()
 
 
+def _poleval(pair: Pair) -> poleval.PolevalCounts:
+    return poleval.counts(pair.reference.lines, pair.hypothesis.lines)
+
+
 def _confusion(pair: Pair) -> NDArray[np.int64]:
     return entities.confusion(*entities.tag_sequences(pair.aligned))
 
@@ -94,7 +98,7 @@ METRICS: dict[MetricName, Metric] = {
         Metric(
             "poleval",
             "PolEval weighted F1 (rule:all)",
-            lambda pair: poleval.counts(*pair.lines).under("all"),
+            lambda pair: _poleval(pair).under("all"),
             table.weighted_f1,
             True,
             "poleval-weighted-f1",
@@ -103,7 +107,7 @@ METRICS: dict[MetricName, Metric] = {
         Metric(
             "poleval-geval",
             "PolEval weighted F1 (rule:geval)",
-            lambda pair: poleval.counts(*pair.lines).under("geval"),
+            lambda pair: _poleval(pair).under("geval"),
             table.weighted_f1,
             True,
             "poleval-weighted-f1",

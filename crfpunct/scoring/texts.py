@@ -8,6 +8,7 @@ them. Line formats keep their lines byte for byte, since the PolEval score depen
 from __future__ import annotations
 
 import io
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -61,27 +62,31 @@ def read(path: str | Path, format: str | None = None) -> Text:
 
     Raises CorpusError where the file is missing, empty, not text or not of its format.
     """
-    name = str(path)
-    if name != STDIO and (Path(path) / _GOLD).is_file():
+    name = "stdin" if str(path) == STDIO else str(path)
+    if str(path) != STDIO and (Path(path) / _GOLD).is_file():
         path = Path(path) / _GOLD
     if str(path) != STDIO and Path(path).is_dir():
-        text = _from_documents(path, format, name)
+        text = _from_documents(formats.read(path, format), name)
     else:
         with open_input(path) as raw:
-            stream = raw if hasattr(raw, "peek") else io.BufferedReader(cast(io.RawIOBase, raw))
-            head = cast(io.BufferedReader, stream).peek(1 << 13)
-            if head.startswith(_UTF_16):
-                raise CorpusError(f"{name}: is UTF-16, expected UTF-8; convert it with iconv -f UTF-16 -t UTF-8.")
-            chosen = format or formats.guess(path, head)
-            if chosen in _LINE_FORMATS:
-                text = _from_lines(read_lines(cast(io.BufferedReader, stream), name), name, chosen)
-            elif str(path) == STDIO:
-                text = _from_documents_of(formats.module(chosen).read(stream, name), name)
-            else:
-                text = _from_documents(path, chosen, name)
+            stream = cast(io.BufferedReader, raw if hasattr(raw, "peek") else io.BufferedReader(raw))
+            try:
+                text = _from_stream(stream, path, format, name)
+            except zlib.error as error:
+                raise CorpusError(f"{name}: damaged archive ({error}); fetch or compress it again.") from error
     if not any(line.strip() for line in text.lines):
         raise CorpusError(f"{name}: no text in it; check how the file was made.")
     return text
+
+
+def _from_stream(stream: io.BufferedReader, path: str | Path, format: str | None, name: str) -> Text:
+    head = stream.peek(1 << 13)
+    if head.startswith(_UTF_16) or head.count(b"\0") > len(head) // 8:
+        raise CorpusError(f"{name}: is not UTF-8 but UTF-16 or no text; convert it with iconv -f UTF-16 -t UTF-8.")
+    chosen = format or formats.guess(path, head)
+    if chosen in _LINE_FORMATS:
+        return _from_lines(read_lines(stream, name), name, chosen)
+    return _from_documents(formats.module(chosen).read(stream, name), name)
 
 
 def _from_lines(numbered: Iterable[tuple[int, str]], name: str, format: str) -> Text:
@@ -107,11 +112,7 @@ def _from_lines(numbered: Iterable[tuple[int, str]], name: str, format: str) -> 
     return Text(name, lines, places)
 
 
-def _from_documents(path: str | Path, format: str | None, name: str) -> Text:
-    return _from_documents_of(formats.read(path, format), name)
-
-
-def _from_documents_of(documents: Iterable[Document], name: str) -> Text:
+def _from_documents(documents: Iterable[Document], name: str) -> Text:
     lines, places, ids = [], [], []
     for document in documents:
         words = document.words if document.marks is None else marks.attach(document.words, document.marks)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from crfpunct.scoring.texts import Text
+
 WORDS = ["dom", "kot", "rzeka", "droga", "noc", "dzień", "okno", "Ania", "Wisła", "ONZ", "McKinley", "cicho", "pada"]
 MARKS = ["", "", "", "", "", "", ".", ",", "?", "!", "-", ":", ";", "..."]
 
@@ -38,17 +40,28 @@ def disturbed(texts: list[str], seed: int, marks: float = 0.2, words: float = 0.
     return result
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> Path:
-    """A folder with reference.txt and the outputs near.txt, far.txt, other.txt (other words) and same.txt."""
+@pytest.fixture(scope="session")
+def outputs() -> dict[str, list[str]]:
+    """A reference and outputs of it: near, far, other (other words), same."""
     reference = lines(1)
-    outputs = {
+    return {
         "reference": reference,
         "near": disturbed(reference, 2, 0.1),
         "far": disturbed(reference, 3, 0.6),
         "other": disturbed(reference, 4, 0.1, 0.1),
         "same": reference,
     }
-    for name, texts in outputs.items():
-        (tmp_path / f"{name}.txt").write_text("\n".join(texts) + "\n", encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def texts(outputs: dict[str, list[str]]) -> dict[str, Text]:
+    """The same as texts named `near.txt` and so on."""
+    return {name: Text.of(output, f"{name}.txt") for name, output in outputs.items()}
+
+
+@pytest.fixture
+def files(tmp_path: Path, outputs: dict[str, list[str]]) -> Path:
+    """A folder with the same as files."""
+    for name, output in outputs.items():
+        (tmp_path / f"{name}.txt").write_text("\n".join(output) + "\n", encoding="utf-8")
     return tmp_path
