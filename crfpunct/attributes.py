@@ -52,7 +52,7 @@ class Batch:
             if document.times_ms is not None:
                 times[start:end] = document.times_ms
         characters = np.array([len(t) for t in types], dtype=np.int64)
-        return Batch(types, type_of, lengths, Pauses.of(times, characters[type_of], lengths))
+        return Batch(types, type_of, lengths, Pauses(times, characters[type_of], lengths))
 
 
 def _shift(values: IntArray, offset: int, pauses: Pauses) -> IntArray:
@@ -60,7 +60,7 @@ def _shift(values: IntArray, offset: int, pauses: Pauses) -> IntArray:
     if offset == 0:
         return values
     place = np.arange(len(values)) + offset
-    inside = (place >= pauses.first) & (place <= pauses.last)
+    inside = (offset <= pauses.ahead) & (-offset <= pauses.behind)
     return np.where(inside, values[np.where(inside, place, 0)], EDGE)
 
 

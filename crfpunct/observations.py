@@ -15,6 +15,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,43 +95,8 @@ SIZED = frozenset({"prefix", "suffix", "peak"})
 
 # ---------------------------------------------------------------- pauses
 
-
-@dataclass(frozen=True, slots=True)
-class Pauses:
-    """The word times of a batch of documents, laid end to end.
-
-    start_ms, end_ms (N,) int64: times of the words (-1: unknown).
-    characters (N,) int64: length of each word.
-    first (N,) int64: index of the first token of the token's document; last (N,): of its last token.
-    gap_ms (N,) float64: silence between a word and the next (at least 0); NaN at the end of a document and where a
-        time is unknown.
-    """
-
-    start_ms: IntArray
-    end_ms: IntArray
-    characters: IntArray
-    first: IntArray
-    last: IntArray
-    gap_ms: NDArray[np.float64]
-
-    @staticmethod
-    def of(times_ms: IntArray, characters: IntArray, lengths: IntArray) -> Pauses:
-        """From times (N, 2), word lengths (N,) and the documents' lengths (D,) in tokens."""
-        ends = np.cumsum(lengths)
-        first = np.repeat(ends - lengths, lengths)
-        last = np.repeat(ends - 1, lengths)
-        start, end = times_ms[:, 0], times_ms[:, 1]
-        gap = np.full(len(times_ms), np.nan)
-        if len(gap) > 1:
-            # Times that run backwards (overlapping speech, alignment errors) are gaps of 0.
-            gap[:-1] = np.maximum(start[1:] - end[:-1], 0)
-            gap[:-1][(start[1:] < 0) | (end[:-1] < 0)] = np.nan
-        if len(gap):
-            gap[ends[lengths > 0] - 1] = np.nan
-        return Pauses(start, end, characters, first, last, gap)
-
-
 NO_TIME = 0  # value of every pause observation where the times that it needs are unknown
+UNKNOWN = -1  # in place of a time, a gap or a duration
 
 # Edges are in ms. The forced alignments of WikiPunct lie on a grid of 30 ms; half-way edges keep one grid step in one
 # bin whichever way it is rounded.
@@ -142,172 +108,239 @@ _RANK_EDGES = np.array([0.2, 0.4, 0.55, 0.65, 0.72, 0.78, 0.83, 0.87, 0.90, 0.92
 _STRETCH_EDGES = np.array([-240, -150, -90, -45, 0, 45, 90, 150, 240, 360])
 _RATE_EDGES = np.array([20, 30, 40, 50, 60, 70, 80, 95, 115, 150])
 _LONG_MS = 400
+_LEVELS = 5  # windows of up to 2^5 - 1 places are looked at
+_FAR = 31  # distances are cut here; the last bin starts at 30
 
 
-def _binned(values: NDArray[np.float64], edges: NDArray[np.float64]) -> IntArray:
+class Pauses:
+    """The word times of a batch of N tokens in D documents, laid end to end, and what is derived from them.
+
+    start_ms, end_ms (N,): times of the words, UNKNOWN where there is none. characters (N,): length of each word.
+    owner (N,): the token's document. ahead, behind (N,): tokens behind and before it in its document.
+    gap_ms (N,): silence between a word and the next, at least 0; UNKNOWN at a document's end and without times.
+    """
+
+    def __init__(self, times_ms: IntArray, characters: IntArray, lengths: IntArray) -> None:
+        """From times (N, 2), word lengths (N,) and the documents' lengths (D,) in tokens."""
+        self.start_ms, self.end_ms = np.ascontiguousarray(times_ms.T)
+        self.characters = characters
+        self.documents = len(lengths)
+        self.owner = np.repeat(np.arange(len(lengths)), lengths)
+        ends = np.cumsum(lengths)
+        index = np.arange(len(times_ms))
+        self.ahead = np.repeat(ends, lengths) - 1 - index
+        self.behind = index - np.repeat(ends - lengths, lengths)
+        self.gap_ms = np.full(len(times_ms), UNKNOWN, dtype=np.int64)
+        if len(times_ms) > 1:
+            # Times that run backwards (overlapping speech, alignment errors) are gaps of 0.
+            gap = np.maximum(self.start_ms[1:] - self.end_ms[:-1], 0)
+            known = (self.start_ms[1:] >= 0) & (self.end_ms[:-1] >= 0) & (self.ahead[:-1] > 0)
+            self.gap_ms[:-1] = np.where(known, gap, UNKNOWN)
+
+    @cached_property
+    def gap_order(self) -> _Order:
+        """The known gaps of each document by length."""
+        return _Order(self.gap_ms, self.owner, self.documents)
+
+    @cached_property
+    def duration_ms(self) -> IntArray:
+        """Duration of each word (N,), at least 0, or UNKNOWN."""
+        known = (self.start_ms >= 0) & (self.end_ms >= 0)
+        return np.where(known, np.maximum(self.end_ms - self.start_ms, 0), UNKNOWN)
+
+    @cached_property
+    def expected_ms(self) -> NDArray[np.float64]:
+        """Duration that a word's length predicts at its document's own rate: the median of whole µs per character."""
+        rate = np.where(self.duration_ms < 0, UNKNOWN, 1000 * self.duration_ms // np.maximum(self.characters, 1))
+        expected: NDArray[np.float64] = _Order(rate, self.owner, self.documents).median[self.owner] / 1000
+        return expected * self.characters
+
+    @cached_property
+    def longest_ahead(self) -> list[IntArray]:
+        """At level k, the longest of the 2^k gaps that begin at a token and go on, as far as its document goes."""
+        return _longest(self.gap_ms, self.ahead)
+
+    @cached_property
+    def longest_behind(self) -> list[IntArray]:
+        """The same going back; arrays run from the last token to the first."""
+        return _longest(self.gap_ms[::-1], self.behind[::-1])
+
+
+class _Order:
+    """The known values of each document, sorted. values (N,) of whole numbers from 0 on, or UNKNOWN; owner (N,)."""
+
+    def __init__(self, values: IntArray, owner: IntArray, documents: int) -> None:
+        self.known = np.flatnonzero(values >= 0)
+        # One sort of whole numbers for all documents: the document stands in the high bits.
+        keys = (owner[self.known] << 40) | np.minimum(values[self.known], 2**40 - 1)
+        self.order = np.argsort(keys)
+        self.keys = keys[self.order]
+        self.counts = np.bincount(owner[self.known], minlength=documents)
+        self.starts = np.cumsum(self.counts) - self.counts
+
+    @property
+    def median(self) -> NDArray[np.float64]:
+        """(D,) median of each document's known values, NaN where it has none."""
+        median = np.full(len(self.counts), np.nan)
+        some = self.counts > 0
+        low = self.keys[(self.starts + (self.counts - 1) // 2)[some]] & (2**40 - 1)
+        high = self.keys[(self.starts + self.counts // 2)[some]] & (2**40 - 1)
+        median[some] = (low + high) / 2
+        return median
+
+    def shares_below(self, size: int) -> NDArray[np.float64]:
+        """(size,) per token the share of its document's known values that are smaller; NaN where its own is unknown."""
+        shares = np.full(size, np.nan)
+        if len(self.known):
+            new_value = np.r_[True, self.keys[1:] != self.keys[:-1]]
+            below = np.maximum.accumulate(np.where(new_value, np.arange(len(self.keys)), 0))
+            owner = self.keys >> 40
+            shares[self.known[self.order]] = (below - self.starts[owner]) / self.counts[owner]
+        return shares
+
+
+def _longest(gap: IntArray, left: IntArray) -> list[IntArray]:
+    """Running maxima by doubling. gap (N,), left (N,): how many tokens of the document follow."""
+    levels = [gap]
+    for k in range(_LEVELS - 1):
+        level = levels[-1].copy()
+        step = 1 << k
+        further = np.where(left[:-step] >= step, levels[-1][step:], UNKNOWN)
+        np.maximum(level[:-step], further, out=level[:-step])
+        levels.append(level)
+    return levels
+
+
+def _whole_bins(edges: NDArray[np.int64]) -> NDArray[np.int64]:
+    """1 + the bin of every whole number up to the last edge, then NO_TIME, where the index UNKNOWN (-1) finds it."""
+    return np.r_[1 + np.searchsorted(edges, np.arange(edges[-1] + 1), side="right"), NO_TIME]
+
+
+_GAP_BINS, _COARSE_BINS, _DISTANCE_BINS = map(_whole_bins, (_GAP_EDGES, _COARSE_EDGES, _DISTANCE_EDGES))
+
+
+def _whole_binned(values: IntArray, bins: NDArray[np.int64]) -> IntArray:
+    return bins[np.minimum(values, len(bins) - 2)]
+
+
+def _binned(values: NDArray[np.float64], edges: NDArray[np.int64] | NDArray[np.float64]) -> IntArray:
     """1 + the bin of each value, NO_TIME for NaN."""
     return np.where(np.isnan(values), NO_TIME, 1 + np.searchsorted(edges, values, side="right"))
 
 
-def _bin_names(edges: NDArray[np.float64]) -> tuple[str, ...]:
+def _bin_names(edges: NDArray[np.int64] | NDArray[np.float64]) -> tuple[str, ...]:
     shown = [f"{edge:g}" for edge in edges]
     return ("no times", f"<{shown[0]}", *(f"{a}–{b}" for a, b in itertools.pairwise(shown)), f"≥{shown[-1]}")
 
 
-def _per_document_median(values: NDArray[np.float64], pauses: Pauses) -> NDArray[np.float64]:
-    """The median of each document's known values, per token; NaN where the document has none."""
-    result = np.full(len(values), np.nan)
-    known = ~np.isnan(values)
-    if not known.any():
-        return result
-    order = np.lexsort((values[known], pauses.first[known]))
-    ordered, owner = values[known][order], pauses.first[known][order]
-    starts = np.flatnonzero(np.r_[True, owner[1:] != owner[:-1]])
-    counts = np.diff(np.r_[starts, len(owner)])
-    median = (ordered[starts + (counts - 1) // 2] + ordered[starts + counts // 2]) / 2
-    place = np.searchsorted(owner[starts], pauses.first)
-    place = np.minimum(place, len(starts) - 1)
-    return np.where(owner[starts][place] == pauses.first, median[place], np.nan)
-
-
 def _rank(pauses: Pauses) -> IntArray:
     """Share of the document's gaps that are shorter than this one."""
-    share = np.full(len(pauses.gap_ms), np.nan)
-    known = np.flatnonzero(~np.isnan(pauses.gap_ms))
-    if len(known):
-        owner, gap = pauses.first[known], pauses.gap_ms[known]
-        order = np.lexsort((gap, owner))
-        owner, gap = owner[order], gap[order]
-        index = np.arange(len(order))
-        new_owner = np.r_[True, owner[1:] != owner[:-1]]
-        new_value = new_owner | np.r_[True, gap[1:] != gap[:-1]]
-        owner_start = np.maximum.accumulate(np.where(new_owner, index, 0))
-        value_start = np.maximum.accumulate(np.where(new_value, index, 0))
-        owner_count = np.diff(np.r_[np.flatnonzero(new_owner), len(index)])[np.cumsum(new_owner) - 1]
-        share[known[order]] = (value_start - owner_start) / owner_count
-    return _binned(share, _RANK_EDGES)
+    return _binned(pauses.gap_order.shares_below(len(pauses.gap_ms)), _RANK_EDGES)
 
 
 def _ratio(pauses: Pauses) -> IntArray:
-    median = np.maximum(_per_document_median(pauses.gap_ms, pauses), 30)
-    return _binned(pauses.gap_ms / median, _RATIO_EDGES)
+    """The gap over the document's median gap (at least 30 ms)."""
+    median = np.maximum(pauses.gap_order.median, 30)[pauses.owner]
+    return np.where(pauses.gap_ms < 0, NO_TIME, _binned(pauses.gap_ms / median, _RATIO_EDGES))
 
 
-def _neighbourhood_maximum(pauses: Pauses, radius: int) -> NDArray[np.float64]:
-    """The longest gap among the `radius` places on either side (this one left out), -1 where there is none."""
-    gap = np.where(np.isnan(pauses.gap_ms), -1.0, pauses.gap_ms)
-    longest = np.full(len(gap), -1.0)
-    index = np.arange(len(gap))
-    for step in range(1, min(radius, len(gap) - 1) + 1):
-        right = np.where(index[:-step] + step <= pauses.last[:-step], gap[step:], -1.0)
-        left = np.where(index[step:] - step >= pauses.first[step:], gap[:-step], -1.0)
-        np.maximum(longest[:-step], right, out=longest[:-step])
-        np.maximum(longest[step:], left, out=longest[step:])
-    return longest
+def _window(levels: list[IntArray], left: IntArray, radius: int) -> IntArray:
+    """The longest of the `radius` gaps that follow each token (its own left out), UNKNOWN where there is none."""
+    result = np.full(len(left), UNKNOWN, dtype=np.int64)
+    k = min(radius.bit_length() - 1, _LEVELS - 1)
+    size = 1 << k
+    # Windows of 2^k places that overlap cover any radius.
+    for start in [*range(1, radius - size + 1, size), radius - size + 1]:
+        if start < len(left):
+            found = np.where(left[:-start] >= start, levels[k][start:], UNKNOWN)
+            np.maximum(result[:-start], found, out=result[:-start])
+    return result
 
 
 def _peak(pauses: Pauses, radius: int) -> IntArray:
     """Is the gap the longest within ±radius places: 1 no, 2 as long as the longest, 3 yes, 4 yes, by twice."""
-    longest = _neighbourhood_maximum(pauses, radius)
+    longest = np.maximum(
+        _window(pauses.longest_ahead, pauses.ahead, radius),
+        _window(pauses.longest_behind, pauses.behind[::-1], radius)[::-1],
+    )
     gap = pauses.gap_ms
     value = 1 + (gap == longest) + 2 * (gap > longest) + (gap >= np.maximum(2 * longest, 60))
-    return np.where(np.isnan(gap), NO_TIME, value).astype(np.int64)
+    return np.where(gap < 0, NO_TIME, value)
 
 
-_FAR = 31.0  # distances are cut here; the last bin starts at 30
+def _steps_to_longer(levels: list[IntArray], left: IntArray) -> IntArray:
+    """Places until a strictly longer gap, _FAR if none is as near as that: a binary search over the running maxima."""
+    gap, index = levels[0], np.arange(len(left))
+    passed = np.zeros(len(left), dtype=np.int64)  # places that follow and are known not to be longer
+    for k in reversed(range(_LEVELS)):
+        start = passed + 1
+        longest = levels[k][np.minimum(index + start, len(left) - 1)]
+        passed += np.where((left < start) | (longest <= gap), 1 << k, 0)
+    return np.minimum(passed + 1, _FAR)
 
 
-def _since(event: NDArray[np.bool_], pauses: Pauses) -> NDArray[np.float64]:
-    """Tokens since the last event strictly before each token, counted from the document's start if there was none."""
-    index = np.arange(len(event))
-    last_event = np.maximum.accumulate(np.where(event, index, -1))
-    before = np.r_[-1, last_event[:-1]] if len(event) else last_event
-    before = np.maximum(before, pauses.first - 1)
-    return np.minimum(index - before, _FAR).astype(np.float64)
+def _longer(pauses: Pauses, ahead: bool) -> IntArray:
+    """Distance to the nearest strictly longer gap in a direction."""
+    if ahead:
+        distance = _steps_to_longer(pauses.longest_ahead, pauses.ahead)
+    else:
+        distance = _steps_to_longer(pauses.longest_behind, pauses.behind[::-1])[::-1]
+    return _distances(pauses, distance)
 
 
-def _until(event: NDArray[np.bool_], pauses: Pauses) -> NDArray[np.float64]:
-    """Tokens until the next event strictly after each token, or until the document's end."""
-    index = np.arange(len(event))
-    next_event = np.minimum.accumulate(np.where(event, index, len(event))[::-1])[::-1]
-    after = np.r_[next_event[1:], len(event)] if len(event) else next_event
-    after = np.minimum(after, pauses.last)
-    return np.minimum(np.maximum(after - index, 0), _FAR).astype(np.float64)
+def _distances(pauses: Pauses, distance: IntArray) -> IntArray:
+    return np.where(pauses.gap_ms < 0, NO_TIME, _whole_binned(distance, _DISTANCE_BINS))
 
 
-def _long(pauses: Pauses) -> NDArray[np.bool_]:
-    return np.nan_to_num(pauses.gap_ms, nan=-1.0) >= _LONG_MS
+def _since_long(pauses: Pauses) -> IntArray:
+    """Tokens since the last long gap before this one, counted from the document's start if there was none."""
+    index = np.arange(len(pauses.gap_ms))
+    last = np.maximum.accumulate(np.where(pauses.gap_ms >= _LONG_MS, index, -1))
+    return _distances(pauses, np.minimum(index - np.r_[-1, last[:-1]], pauses.behind + 1))
 
 
-def _where_timed(pauses: Pauses, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.where(np.isnan(pauses.gap_ms), np.nan, values)
-
-
-def _longer(pauses: Pauses, direction: int) -> IntArray:
-    """Distance to the nearest strictly longer gap in a direction, cut at the last bin."""
-    gap = np.where(np.isnan(pauses.gap_ms), -1.0, pauses.gap_ms)
-    distance = np.full(len(gap), _FAR)
-    index = np.arange(len(gap))
-    for step in range(min(int(_FAR) - 1, len(gap) - 1), 0, -1):
-        if direction > 0:
-            inside = index[:-step] + step <= pauses.last[:-step]
-            distance[:-step][inside & (gap[step:] > gap[:-step])] = step
-        else:
-            inside = index[step:] - step >= pauses.first[step:]
-            distance[step:][inside & (gap[:-step] > gap[step:])] = step
-    return _binned(_where_timed(pauses, distance), _DISTANCE_EDGES)
-
-
-def _duration(pauses: Pauses) -> NDArray[np.float64]:
-    known = (pauses.start_ms >= 0) & (pauses.end_ms >= 0)
-    return np.where(known, np.maximum(pauses.end_ms - pauses.start_ms, 0), np.nan)
+def _until_long(pauses: Pauses) -> IntArray:
+    """Tokens until the next long gap after this one, or until the document's end."""
+    size = len(pauses.gap_ms)
+    index = np.arange(size)
+    following = np.minimum.accumulate(np.where(pauses.gap_ms >= _LONG_MS, index, size)[::-1])[::-1]
+    return _distances(pauses, np.minimum(np.r_[following[1:], size] - index, pauses.ahead))
 
 
 def _stretch(pauses: Pauses) -> IntArray:
-    """Duration of the word less what its length predicts at the document's own rate (final lengthening), in ms."""
-    duration = _duration(pauses)
-    rate = _per_document_median(duration / np.maximum(pauses.characters, 1), pauses)
-    return _binned(duration - rate * pauses.characters, _STRETCH_EDGES)
+    """Duration of the word less what its length predicts (final lengthening), in ms."""
+    return np.where(pauses.duration_ms < 0, NO_TIME, _binned(pauses.duration_ms - pauses.expected_ms, _STRETCH_EDGES))
 
 
 def _rate(pauses: Pauses) -> IntArray:
     """ms per character of the word."""
-    return _binned(_duration(pauses) / np.maximum(pauses.characters, 1), _RATE_EDGES)
+    rate = pauses.duration_ms / np.maximum(pauses.characters, 1)
+    return np.where(pauses.duration_ms < 0, NO_TIME, _binned(rate, _RATE_EDGES))
 
 
 def _zero(pauses: Pauses) -> IntArray:
     """2 for a word of length zero: the alignment failed there, so the gaps beside it mean little."""
-    duration = _duration(pauses)
-    return np.where(np.isnan(duration), NO_TIME, 1 + (duration == 0)).astype(np.int64)
+    return np.where(pauses.duration_ms < 0, NO_TIME, 1 + (pauses.duration_ms == 0))
 
 
 def _onset(pauses: Pauses) -> IntArray:
     """Onset-to-onset time less the word's expected duration: a pause that survives a badly placed word end."""
-    following = np.full(len(pauses.start_ms), np.nan)
-    if len(following) > 1:
-        following[:-1] = np.where(pauses.start_ms[1:] >= 0, pauses.start_ms[1:], np.nan)
-    onset = np.where(np.isnan(pauses.gap_ms), np.nan, following - pauses.start_ms)
-    rate = _per_document_median(_duration(pauses) / np.maximum(pauses.characters, 1), pauses)
-    return _binned(np.maximum(onset - rate * pauses.characters, 0), _GAP_EDGES)
+    onset = np.r_[pauses.start_ms[1:], UNKNOWN] - pauses.start_ms - pauses.expected_ms
+    known = (pauses.gap_ms >= 0) & (pauses.duration_ms >= 0)
+    return np.where(known, _binned(np.maximum(onset, 0), _GAP_EDGES), NO_TIME)
 
 
 #: name -> (function(pauses, n) -> (N,) values from 0, names of the values)
 PAUSE_OBSERVATIONS: Mapping[str, tuple[Callable[[Pauses, int], IntArray], tuple[str, ...]]] = {
-    "gap": (lambda p, _n: _binned(p.gap_ms, _GAP_EDGES), _bin_names(_GAP_EDGES)),
-    "pause": (lambda p, _n: _binned(p.gap_ms, _COARSE_EDGES), _bin_names(_COARSE_EDGES)),
+    "gap": (lambda p, _n: _whole_binned(p.gap_ms, _GAP_BINS), _bin_names(_GAP_EDGES)),
+    "pause": (lambda p, _n: _whole_binned(p.gap_ms, _COARSE_BINS), _bin_names(_COARSE_EDGES)),
     "rank": (lambda p, _n: _rank(p), _bin_names(_RANK_EDGES)),
     "ratio": (lambda p, _n: _ratio(p), _bin_names(_RATIO_EDGES)),
     "peak": (_peak, ("no times", "no", "equal", "longest", "twice")),
-    "longer_before": (lambda p, _n: _longer(p, -1), _bin_names(_DISTANCE_EDGES)),
-    "longer_after": (lambda p, _n: _longer(p, 1), _bin_names(_DISTANCE_EDGES)),
-    "since_long": (
-        lambda p, _n: _binned(_where_timed(p, _since(_long(p), p)), _DISTANCE_EDGES),
-        _bin_names(_DISTANCE_EDGES),
-    ),
-    "until_long": (
-        lambda p, _n: _binned(_where_timed(p, _until(_long(p), p)), _DISTANCE_EDGES),
-        _bin_names(_DISTANCE_EDGES),
-    ),
+    "longer_before": (lambda p, _n: _longer(p, ahead=False), _bin_names(_DISTANCE_EDGES)),
+    "longer_after": (lambda p, _n: _longer(p, ahead=True), _bin_names(_DISTANCE_EDGES)),
+    "since_long": (lambda p, _n: _since_long(p), _bin_names(_DISTANCE_EDGES)),
+    "until_long": (lambda p, _n: _until_long(p), _bin_names(_DISTANCE_EDGES)),
     "stretch": (lambda p, _n: _stretch(p), _bin_names(_STRETCH_EDGES)),
     "rate": (lambda p, _n: _rate(p), _bin_names(_RATE_EDGES)),
     "zero": (lambda p, _n: _zero(p), ("no times", "no", "yes")),

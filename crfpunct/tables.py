@@ -187,7 +187,7 @@ class Tables:
             if not observation.is_pause:
                 continue
             if pauses is None:
-                pauses = Pauses.of(_times(documents, lengths), rows.characters[found].astype(np.int64), lengths)
+                pauses = Pauses(_times(documents, lengths), rows.characters[found].astype(np.int64), lengths)
             values = np.full(size, EDGE, dtype=np.int32)
             values[positions] = observation.of_pauses(pauses)
             small[observation] = values

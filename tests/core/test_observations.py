@@ -120,8 +120,11 @@ def durations(times) -> list[float | None]:
 
 @functools.lru_cache(maxsize=4)
 def ms_per_character(times, characters) -> float:
-    """The document's own rate: the median over its words."""
-    return median([d / max(n, 1) for d, n in zip(durations(times), characters, strict=True) if d is not None])
+    """The document's own rate: the median over its words, each in whole µs per character."""
+    return (
+        median([1000 * d // max(n, 1) for d, n in zip(durations(times), characters, strict=True) if d is not None])
+        / 1000
+    )
 
 
 def slow_gap(times, _characters, _n, t):
@@ -244,7 +247,7 @@ def pauses_of(documents) -> Pauses:
     """documents: lists of ((start, end), characters)."""
     times = np.array([time for document in documents for time, _ in document], dtype=np.int64).reshape(-1, 2)
     characters = np.array([n for document in documents for _, n in document], dtype=np.int64)
-    return Pauses.of(times, characters, np.array([len(document) for document in documents], dtype=np.int64))
+    return Pauses(times, characters, np.array([len(document) for document in documents], dtype=np.int64))
 
 
 def named(name, n, documents) -> list[str]:
