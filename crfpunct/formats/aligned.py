@@ -29,7 +29,7 @@ class Table:
 
     lines: list[tuple[list[str], str]]
     rows: list[int]
-    words: list[str]
+    words: tuple[str, ...]
     columns: dict[str, int]
 
 
@@ -78,7 +78,7 @@ def read(stream: BinaryIO, source: str) -> Iterator[Document]:
         array if (array >= 0).any() else None,
         marks if "punctuation" in columns else None,
         f"{source}:1",
-        Table(lines, rows, words, columns),
+        Table(lines, rows, tuple(words), columns),
     )
 
 

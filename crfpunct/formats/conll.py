@@ -40,7 +40,7 @@ class Columns:
 
     lines: list[tuple[list[str], str]]
     rows: list[int]  # line of each word
-    words: list[str]
+    words: tuple[str, ...]
     word: int
     label: int | None  # None: there is none yet
 
@@ -113,7 +113,7 @@ def _document(
     labelled = len(marks) == len(words) and bool(words)
     if labelled and label is None:
         label = len(lines[rows[0]][0]) - 1
-    layout = Columns(lines, rows, words, word, label)
+    layout = Columns(lines, rows, tuple(words), word, label)
     return Document("", words, marks=marks if labelled else None, source=source, layout=layout)
 
 

@@ -43,7 +43,7 @@ def read(stream: BinaryIO, source: str) -> Iterator[Document]:
             words,
             np.array(times, dtype=np.int64).reshape(-1, 2),
             source=f"{source}:{start_line}",
-            layout=Places("ctm", "".join(lines), words, places),
+            layout=Places("ctm", "".join(lines), tuple(words), places),
         )
 
     for number, raw in enumerate(stream, 1):

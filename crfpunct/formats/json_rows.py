@@ -23,8 +23,13 @@ class Row:
     format: str
     raw: str
     data: dict[str, Any]
-    words: list[str]
-    marks: list[str] | None
+    words: tuple[str, ...]
+    marks: tuple[str, ...] | None
+
+    @staticmethod
+    def of(format: str, raw: str, data: dict[str, Any], words: list[str], marks: list[str] | None) -> Row:
+        """The layout of words and marks as they are now."""
+        return Row(format, raw, data, tuple(words), None if marks is None else tuple(marks))
 
 
 def rows(stream: BinaryIO, source: str, expected: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -51,7 +56,8 @@ def row_of(document: Document, format: str) -> Row | None:
 
 def untouched(document: Document, row: Row) -> bool:
     """Whether a document is as it was read, so that its raw text can be given back."""
-    return document.words == row.words and document.marks == row.marks
+    marks = None if document.marks is None else tuple(document.marks)
+    return tuple(document.words) == row.words and marks == row.marks
 
 
 def line_of(data: dict[str, Any], row: Row | None = None) -> str:

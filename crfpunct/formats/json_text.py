@@ -121,6 +121,15 @@ def milliseconds(value: Any) -> int:
     return -1
 
 
+def timed(document: Document, words: Sequence[str]) -> list[dict[str, Any]]:
+    """An object for each of a document's words, spelled as given, with the times that are known, in seconds."""
+    times = [[-1, -1]] * len(words) if document.times_ms is None else document.times_ms.tolist()
+    return [
+        {"word": word} | {key: ms / 1000 for key, ms in zip(("start", "end"), row, strict=True) if ms >= 0}
+        for word, row in zip(words, times, strict=True)
+    ]
+
+
 class View:
     """One spelling of a text in a file: strings one after the other, each with start and end in ms (-1: unknown).
 
@@ -180,4 +189,4 @@ def of_views(format: str, raw: str, views: Sequence[View], markup: Markup, id: s
             f"({times[i, 0]} ms); mend the times."
         )
     known = times if (times >= 0).any() else None
-    return Document(id, words, known, source=source, layout=Places(format, raw, words, places, markup))
+    return Document(id, words, known, source=source, layout=Places(format, raw, tuple(words), places, markup))

@@ -13,6 +13,7 @@ from crfpunct.document import Document
 from crfpunct.errors import CorpusError
 from crfpunct.formats import json_rows
 from crfpunct.formats.json_rows import Row, line_of, row_of, rows, untouched
+from crfpunct.formats.json_text import timed
 from crfpunct.formats.text import join, spaced
 from crfpunct.marks import MARK_CHARACTERS, Typography
 
@@ -39,7 +40,7 @@ def read(stream: BinaryIO, source: str) -> Iterator[Document]:
         else:
             raise CorpusError(f"{where}: neither words nor text, expected {_EXPECTED}.")
         json_rows.words(words, where)
-        yield Document(str(data.get("id", "")), words, times, marks, where, Row("jsonl", raw, data, words, marks))
+        yield Document(str(data.get("id", "")), words, times, marks, where, Row.of("jsonl", raw, data, words, marks))
 
 
 def write(documents: Iterable[Document], out: TextIO, typography: Typography) -> None:
@@ -57,23 +58,13 @@ def write(documents: Iterable[Document], out: TextIO, typography: Typography) ->
         data["words"] = [
             (entry if isinstance(entry, dict) else {}) | {"word": word} | ({} if mark is None else {"mark": mark})
             for entry, word, mark in zip(
-                row.data["words"] if row else _timed(document),
+                row.data["words"] if row else timed(document, document.words),
                 document.words,
                 document.marks or itertools.repeat(None, len(document.words)),
                 strict=True,
             )
         ]
         out.write(line_of(data, row))
-
-
-def _timed(document: Document) -> list[dict[str, Any]]:
-    """An object for each word with the times that are known, in seconds."""
-    if document.times_ms is None:
-        return [{} for _ in document.words]
-    return [
-        {"word": word} | {key: time / 1000 for key, time in zip(("start", "end"), row, strict=True) if time >= 0}
-        for word, row in zip(document.words, document.times_ms.tolist(), strict=True)
-    ]
 
 
 def sniff(head: bytes) -> bool:

@@ -54,11 +54,14 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """A document's raw text in a format, its T words as they were read, and their places in ascending order."""
+    """A document's raw text in a format, its T words as they were read, and their places in ascending order.
+
+    Layouts hold tuples of words, so that a change of `Document.words` in place does not go unnoticed.
+    """
 
     format: str
     raw: str
-    words: list[str]
+    words: tuple[str, ...]
     places: list[Place]
     markup: Markup = PLAIN
 
@@ -134,6 +137,12 @@ def printed(document: Document, typography: Typography) -> list[str]:
     return typography.separators(document.words, document.marks)
 
 
+def spelled(document: Document, typography: Typography) -> list[str]:
+    """The words with their marks for readers."""
+    behind = printed(document, typography)
+    return [word + mark.removesuffix(" ") for word, mark in zip(document.words, behind, strict=True)]
+
+
 def fill(places: Places, document: Document, behind: Sequence[str]) -> str:
     """The raw text with the document's words in their places and `behind` (from `glued` or `printed`) behind them.
 
@@ -161,7 +170,7 @@ def fill(places: Places, document: Document, behind: Sequence[str]) -> str:
 
 def check_same(words: Sequence[str], document: Document) -> None:
     """The word promise: CorpusError unless the document's words are these but for case and marks at the end."""
-    if words == document.words:
+    if list(words) == document.words:
         return
     if len(words) != len(document.words):
         raise CorpusError(

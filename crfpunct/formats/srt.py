@@ -33,12 +33,13 @@ def read(stream: BinaryIO, source: str) -> Iterator[Document]:
             numbered = i > 0 and lines[i - 1].text.strip().isdecimal()
             headers.append((*times, i - numbered, i + 1))
     beyond = headers[0][2] if headers else len(lines)
-    for i, line in enumerate(lines[:beyond]):
-        if line.text.strip():
-            raise CorpusError(
-                f"{source}:{i + 1}: found {line.text.strip()[:60]!r} before any cue, expected a number and a line "
-                f"start --> end; mend the file or name another format with --from."
-            )
+    lead = [i for i, line in enumerate(lines[:beyond]) if line.text.strip()]
+    # Stray numbers are let pass in front of a cue; in a file without cues they say less than other lines.
+    if odd := [i for i in lead if not lines[i].text.strip().isdecimal()] or ([] if headers else lead):
+        raise CorpusError(
+            f"{source}:{odd[0] + 1}: found {lines[odd[0]].text.strip()[:60]!r} before any cue, "
+            f"expected a number and a line start --> end; mend the file or name another format with --from."
+        )
     spans = []
     for i, (start, end, _, first) in enumerate(headers):
         last = (headers[i + 1][2] if i + 1 < len(headers) else len(lines)) - 1

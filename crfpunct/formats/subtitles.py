@@ -117,27 +117,40 @@ def document(format: str, raw: str, spans: Iterable[Span], id: str, source: str)
     places: list[Place] = []
     times: list[list[int]] = []
     cues: list[Cue] = []
+    rolling = _STAMP.search(raw) is not None
+    shown: range = range(0)  # the words of the line before
     for span in spans:
         first = len(words)
         before = span.start
-        for token in _words(raw, span):
-            # A time stamp between two words is the start of the second (WebVTT karaoke).
-            stamps = list(_STAMP.finditer(raw, before, token.start))
-            times.append([_ms(stamps[-1].groups()) if stamps else -1, -1])
-            places.append(Place(token.start, token.end, len(words)))
-            words.append(token.word)
-            before = token.end
+        for row in _rows(raw, span):
+            if not row:
+                continue
+            again = rolling and [token.word for token in row] == words[shown.start : shown.stop]
+            if again and not _STAMP.search(raw, row[0].start, row[-1].end):
+                # Captions that roll up (YouTube's) show a line again without its time stamps: the same words.
+                places += [Place(token.start, token.end, i) for token, i in zip(row, shown, strict=True)]
+                before = row[-1].end
+                continue
+            for token in row:
+                # A time stamp between two words is the start of the second (WebVTT karaoke).
+                stamps = list(_STAMP.finditer(raw, before, token.start))
+                times.append([_ms(stamps[-1].groups()) if stamps else -1, -1])
+                places.append(Place(token.start, token.end, len(words)))
+                words.append(token.word)
+                before = token.end
+            shown = range(len(words) - len(row), len(words))
         if len(words) > first:
             if times[first][0] < 0:
                 times[first][0] = span.start_ms
             times[-1][1] = max(span.end_ms, times[-1][0])
         cues.append(Cue(span.start_ms, span.end_ms, first, len(words)))
     array = np.array(times, dtype=np.int64).reshape(-1, 2)
-    layout = Cues(cues, Places(format, raw, words, places, MARKUP))
+    layout = Cues(cues, Places(format, raw, tuple(words), places, MARKUP))
     return Document(id, words, array, source=source, layout=layout)
 
 
-def _words(raw: str, span: Span) -> Iterator[Token]:
+def _rows(raw: str, span: Span) -> Iterator[list[Token]]:
+    """The words of each line of a cue."""
     for line in LINE.finditer(raw, span.start, span.end):
         row = list(tokens(raw, line.start(1), min(line.end(1), span.end), MARKUP))
         if row and row[0].word in _SPEAKER_SIGNS:
@@ -145,19 +158,23 @@ def _words(raw: str, span: Span) -> Iterator[Token]:
         label = next((i for i, token in enumerate(row[:_LABEL_WORDS]) if token.word[-1] == ":"), None)
         if label is not None and "".join(token.word for token in row[: label + 1]).isupper():
             row = row[label + 1 :]
+        words: list[Token] = []
         inside = False
         for i, token in enumerate(row):
             if token.word[0] == "[" and any("]" in other.word for other in row[i:]):
                 inside = True
             if not inside and not set(token.word) <= _NOTES:
-                yield token
+                words.append(token)
             if "]" in token.word:
                 inside = False
+        yield words
 
 
 def cues_of(document: Document) -> list[Cue]:
-    """The cues that a document was read with, or new ones for reading."""
-    return document.layout.cues if isinstance(document.layout, Cues) else cut(document)
+    """The cues that a document was read with, less those without words, or new ones for reading."""
+    if isinstance(document.layout, Cues):
+        return [cue for cue in document.layout.cues if cue.beyond > cue.first]
+    return cut(document)
 
 
 def resegmented(
@@ -173,7 +190,7 @@ def cut(
 ) -> list[Cue]:
     """Cut a document into cues of at most `lines` lines of `characters` and `seconds`.
 
-    A sentence's end always ends a cue; else a clause's end in the second half of the cue, else the limit decides.
+    A sentence's end always ends a cue; else a clause's end behind the cue's first third, else the limit decides.
     """
     times = interpolated(document)
     marks = document.marks or [""] * len(document.words)
@@ -185,7 +202,7 @@ def cut(
             len(wrap(" ".join(texts[first : i + 1]), characters)) > lines
             or times[i, 1] - times[first, 0] > seconds * 1000
         ):
-            clauses = [k for k in range((first + i) // 2, i) if texts[k][-1] in ",;:-–—"]
+            clauses = [k for k in range(first + (i - first) // 3, i) if texts[k][-1] in ",;:-–—"]
             beyond = (clauses[-1] if clauses else i - 1) + 1
             cues.append(_cue(times, first, beyond))
             first = beyond

@@ -29,7 +29,7 @@ def read(stream: BinaryIO, source: str) -> Iterator[Document]:
                 raise CorpusError(f"{where}: {found} for {len(words)} tokens; each token needs its tag.")
             marks = [_mark(tag, where) for tag in tags]
         yield Document(
-            str(data.get("id", "")), words, marks=marks, source=where, layout=Row("tags", raw, data, words, marks)
+            str(data.get("id", "")), words, marks=marks, source=where, layout=Row.of("tags", raw, data, words, marks)
         )
 
 

@@ -12,8 +12,8 @@ from typing import Any, BinaryIO, TextIO
 
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError
-from crfpunct.formats.json_text import Text, View, markup, milliseconds, of_views, parse, values
-from crfpunct.formats.places import fill, of, printed
+from crfpunct.formats.json_text import Text, View, markup, milliseconds, of_views, parse, timed, values
+from crfpunct.formats.places import fill, of, printed, spelled
 from crfpunct.formats.text import join
 from crfpunct.marks import Typography
 
@@ -50,15 +50,7 @@ def write(documents: Iterable[Document], out: TextIO, typography: Typography) ->
             continue
         data: dict[str, Any] = {}
         if document.times_ms is not None:
-            data["result"] = [
-                {"word": word + mark.removesuffix(" "), "start": start, "end": end}
-                for word, mark, (start, end) in zip(
-                    document.words,
-                    printed(document, typography),
-                    (document.times_ms / 1000).tolist(),
-                    strict=True,
-                )
-            ]
+            data["result"] = timed(document, spelled(document, typography))
         data["text"] = join(document.words, document.marks, typography)
         out.write(json.dumps(data, ensure_ascii=False) + "\n")
 

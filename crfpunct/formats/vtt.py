@@ -33,14 +33,15 @@ def read(stream: BinaryIO, source: str) -> Iterator[Document]:
     block = 0  # lines since the last blank line; the header is a block
     skipped = True  # in the header or in a block that is no cue
     for i, line in enumerate(lines):
-        if not line.text.strip(" \t"):
+        if not line.text:  # a line of spaces is text; captions that roll up have such lines
             block, in_cue, skipped = 0, False, False
             continue
         block += 1
         if block == 1 and i > 0:
             skipped = line.text.split(" ")[0].split("\t")[0] in ("NOTE", "STYLE", "REGION")
-        if skipped:
+        if skipped and not (not spans and block == i + 1 and subtitles.TIMING.fullmatch(line.text)):
             continue
+        skipped = False  # a cue may follow the header without a blank line
         times = subtitles.timing(line.text, f"{source}:{i + 1}")
         if times:
             cue, in_cue = [*times, i], True

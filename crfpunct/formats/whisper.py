@@ -15,8 +15,8 @@ from typing import Any, BinaryIO, TextIO
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError
 from crfpunct.files import STDIO, decode
-from crfpunct.formats.json_text import Text, View, markup, milliseconds, of_views, parse
-from crfpunct.formats.places import fill, of, printed
+from crfpunct.formats.json_text import Text, View, markup, milliseconds, of_views, parse, timed
+from crfpunct.formats.places import fill, of, printed, spelled
 from crfpunct.formats.text import join
 from crfpunct.marks import Typography
 
@@ -93,16 +93,11 @@ def write(documents: Iterable[Document], out: TextIO, typography: Typography) ->
         if layout := of(document, "whisper"):
             out.write(fill(layout, document, printed(document, typography)))
             continue
-        segment: dict[str, Any] = {"id": len(segments)}
-        times = None if document.times_ms is None else (document.times_ms / 1000).tolist()
-        if times:
-            segment |= {"start": times[0][0], "end": times[-1][1]}
-        segment["text"] = join(document.words, document.marks, typography)
-        if times:
-            segment["words"] = [
-                {"word": word + mark.removesuffix(" "), "start": start, "end": end}
-                for word, mark, (start, end) in zip(document.words, printed(document, typography), times, strict=True)
-            ]
+        segment: dict[str, Any] = {"id": len(segments), "text": join(document.words, document.marks, typography)}
+        if document.words and document.times_ms is not None:
+            words = timed(document, spelled(document, typography))
+            segment |= {key: word[key] for key, word in (("start", words[0]), ("end", words[-1])) if key in word}
+            segment["words"] = words
         segments.append(segment)
     if segments:
         text = " ".join(segment["text"] for segment in segments)
@@ -113,15 +108,5 @@ def write(documents: Iterable[Document], out: TextIO, typography: Typography) ->
 def sniff(head: bytes) -> bool:
     """An object that begins with one of Whisper's keys, or a list of segments or timed words."""
     start = b"".join(head.removeprefix(b"\xef\xbb\xbf").split())[:64]
-    keys = (
-        b"text",
-        b"segments",
-        b"chunks",
-        b"language",
-        b"words",
-        b"word_segments",
-        b"systeminfo",
-        b"task",
-        b"duration",
-    )
+    keys = b"text segments chunks language words word_segments systeminfo task duration".split()
     return start.startswith((*(b'{"' + key + b'"' for key in keys), b'[{"', b'[["'))

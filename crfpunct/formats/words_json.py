@@ -31,7 +31,7 @@ def read(stream: BinaryIO, source: str) -> Iterator[Document]:
                 raise CorpusError(f"{where}: the punctuation {mark!r}, expected marks such as . or ,.")
         marks = [mark.replace(" ", "") for mark in marks]
         id = str(data.get("id", data.get("title", "")))
-        yield Document(id, words, marks=marks, source=where, layout=Row("words-json", raw, data, words, marks))
+        yield Document(id, words, marks=marks, source=where, layout=Row.of("words-json", raw, data, words, marks))
 
 
 def write(documents: Iterable[Document], out: TextIO, typography: Typography) -> None:
