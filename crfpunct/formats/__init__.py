@@ -7,6 +7,7 @@ A writer that gets documents which its own reader made (`Document.layout`) gives
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import io
 import zlib
@@ -23,6 +24,7 @@ from crfpunct.errors import CorpusError
 from crfpunct.files import STDIO, open_input
 from crfpunct.marks import Typography
 
+_HEAD_BYTES = 1 << 13  # what a format is guessed from
 _COMPRESSED = (".gz", ".xz")
 _POLEVAL_INPUT = "in.tsv"
 _POLEVAL_GOLD = "expected.tsv"
@@ -103,13 +105,26 @@ def guess(path: str | Path, head: bytes) -> str:
 def identify(path: str | Path) -> str:
     """The format in which `read` would read a path; nothing of standard input is used up."""
     file = _files(path)[0]
-    with open_input(file) as stream:
+    with _opened(file) as stream:
         return guess(file, _peek(stream))
 
 
 def _peek(stream: BinaryIO) -> bytes:
-    stream = stream if hasattr(stream, "peek") else io.BufferedReader(cast(io.RawIOBase, stream))
-    return cast(io.BufferedReader, stream).peek(1 << 13)
+    if hasattr(stream, "peek"):
+        return cast(io.BufferedReader, stream).peek(_HEAD_BYTES)
+    at = stream.tell()
+    head = stream.read(_HEAD_BYTES)
+    stream.seek(at)
+    return head
+
+
+@contextlib.contextmanager
+def _opened(file: str | Path) -> Iterator[BinaryIO]:
+    try:
+        with open_input(file) as stream:
+            yield stream
+    except zlib.error as error:
+        raise CorpusError(f"{file}: damaged archive ({error}); fetch or compress it again.") from error
 
 
 def read(path: str | Path, format: str | None = None) -> Iterator[Document]:
@@ -118,17 +133,10 @@ def read(path: str | Path, format: str | None = None) -> Iterator[Document]:
     A folder is read by its `in.tsv`, or is one of `.clntmstmp` files. Without `format` it is guessed.
     """
     for file in _files(path):
-        try:
-            with open_input(file) as stream:
-                if format is None:
-                    stream = stream if hasattr(stream, "peek") else io.BufferedReader(cast(io.RawIOBase, stream))
-                    chosen = module(guess(file, cast(io.BufferedReader, stream).peek(1 << 13)))
-                else:
-                    chosen = module(format)
-                options = (format or "").partition(":")[2]
-                yield from chosen.read(stream, str(file), *([options] if options else []))
-        except zlib.error as error:
-            raise CorpusError(f"{file}: damaged archive ({error}); fetch or compress it again.") from error
+        with _opened(file) as stream:
+            chosen = format or guess(file, _peek(stream))
+            options = chosen.partition(":")[2]
+            yield from module(chosen).read(stream, str(file), *([options] if options else []))
 
 
 def _files(path: str | Path) -> list[str | Path]:
@@ -152,7 +160,7 @@ def read_punctuated(path: str | Path, format: str | None = None) -> Iterator[Doc
     if str(path) != STDIO and (Path(path) / _POLEVAL_GOLD).exists():
         if format is None:
             with open_input(Path(path) / _POLEVAL_INPUT) as stream:
-                format = "poleval2022" if module("poleval2022").sniff(stream.read(1 << 13)) else "wikipunct"
+                format = "poleval2022" if module("poleval2022").sniff(stream.read(_HEAD_BYTES)) else "wikipunct"
         if read_corpus := getattr(module(format), "read_corpus", None):
             yield from read_corpus(Path(path))
             return

@@ -53,6 +53,15 @@ def test_every_format_has_a_module_with_the_three_functions(name):
     assert module.sniff(b"\0\xff\xfe") is False
 
 
+def test_identify_uses_nothing_up(tmp_path, monkeypatch):
+    (tmp_path / "in.tsv").write_text("id1\ttak nie\n")
+    assert formats.identify(tmp_path) == "wikipunct"
+    for stdin in (io.BytesIO(b"tak nie\n"), io.BufferedReader(io.BytesIO(b"tak nie\n"))):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stdin))
+        assert formats.identify("-") == "text"
+        assert [document.words for document in formats.read("-")] == [["tak", "nie"]]
+
+
 def test_unknown_format():
     with pytest.raises(CorpusError, match=r"unknown format 'docx'; the formats are .*text"):
         next(formats.read(EXAMPLES / "rozmowa.txt", "docx"))
