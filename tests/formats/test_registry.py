@@ -159,3 +159,12 @@ def test_the_examples_hold_the_same_words():
     joined = Typography(frozenset({"polsko"}))
     cased = (EXAMPLES / "rozmowa.gold.txt").read_text(encoding="utf-8")
     assert written(corpus, "text", joined) == cased.lower()
+
+
+@pytest.mark.parametrize("name", ["srt", "vtt", "ctm", "vosk.jsonl", "whisper.json"])
+def test_the_examples_of_other_formats_come_back_byte_for_byte(name):
+    path = EXAMPLES / f"rozmowa.{name}"
+    documents = list(formats.read(path))
+    words = [word for document in documents for word in document.words]
+    assert words == (EXAMPLES / "rozmowa.txt").read_text(encoding="utf-8").split()
+    assert written(documents, formats.identify(path)).encode() == path.read_bytes()
