@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from json.scanner import py_make_scanner  # type: ignore[attr-defined]
 from typing import Any, BinaryIO
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError
 from crfpunct.files import decode
-from crfpunct.formats.places import Markup, Place, Places, Token, match, tokens
+from crfpunct.formats.places import Markup, Place, Places, Token, keys, pairs, tokens
 
 _ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.")
 
@@ -158,28 +158,31 @@ class View:
                     self.times.append([start if i == 0 else -1, end if i == len(found) - 1 else -1])
             open_end = found[-1].end == text.end if found else open_end and not text
 
-    def places(self, words: Sequence[str]) -> Iterator[Place]:
-        """Where the given words (of another view) stand in this one."""
-        for ours, theirs in match(words, self.words):
+    def places(self, same: Iterable[tuple[int, int]]) -> Iterator[Place]:
+        """Where words of another view stand in this one, from the pairs (their index there, here)."""
+        for there, here in same:
             offset = 0
-            for i, token in enumerate(self.parts[theirs]):
-                yield Place(token.start, token.end, ours, offset, i == len(self.parts[theirs]) - 1)
+            *parts, last = self.parts[here]
+            for token in parts:
+                yield Place(token.start, token.end, there, offset, False)
                 offset += len(token.word)
+            yield Place(last.start, last.end, there, offset)
 
 
 def of_views(format: str, raw: str, views: Sequence[View], markup: Markup, id: str, source: str) -> Document:
     """The document of several views of one text: the words of the first, and the first known times of any."""
     words = views[0].words
     times: NDArray[np.int64] = np.full((len(words), 2), -1, dtype=np.int64)
+    of_words = keys(words)
     places: list[Place] = []
     # Lists of words know more about times than texts do, so the first view's times come last.
     for view in (*views[1:], views[0]):
-        pairs = list(match(words, view.words))
-        if pairs:
-            ours, theirs = np.array(pairs).T
+        same = pairs(of_words, keys(view.words))
+        if same:
+            ours, theirs = np.array(same).T
             given = np.array(view.times, dtype=np.int64)[theirs]
             times[ours] = np.where(times[ours] < 0, given, times[ours])
-        places += view.places(words)
+        places += view.places(same)
     places.sort()
     backward = (times[:, 1] < times[:, 0]) & (times >= 0).all(axis=1)
     if backward.any():

@@ -102,21 +102,23 @@ def _pieces(raw: str, start: int, end: int, markup: Markup) -> Iterator[tuple[in
         yield at, raw[at:end], raw[at:end]
 
 
-def match(ours: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the pairs (our index, their index) of words that are the same, case-blind and without marks.
+def keys(words: Sequence[str]) -> list[str]:
+    """What makes two words the same: they are compared case-blind and without the marks at their ends."""
+    return [split_mark(word)[0].casefold() for word in words]
 
-    Where the sequences differ, the pairs are those that a shortest edit leaves alone.
-    """
-    a = [split_mark(word)[0].casefold() for word in ours]
-    b = [split_mark(word)[0].casefold() for word in theirs]
-    if a == b:
-        yield from ((i, i) for i in range(len(a)))
-        return
+
+def pairs(ours: Sequence[str], theirs: Sequence[str]) -> list[tuple[int, int]]:
+    """The pairs (our index, their index) of equal `keys`; where they differ, what a shortest edit leaves alone."""
+    if ours == theirs:
+        return [(i, i) for i in range(len(ours))]
     from rapidfuzz.distance import Levenshtein
 
-    for block in Levenshtein.opcodes(a, b):
-        if block.tag == "equal":
-            yield from zip(range(block.src_start, block.src_end), range(block.dest_start, block.dest_end), strict=True)
+    return [
+        pair
+        for block in Levenshtein.opcodes(ours, theirs)
+        if block.tag == "equal"
+        for pair in zip(range(block.src_start, block.src_end), range(block.dest_start, block.dest_end), strict=True)
+    ]
 
 
 def of(document: Document, format: str) -> Places | None:

@@ -18,7 +18,7 @@ from crfpunct.document import Document
 from crfpunct.errors import CorpusError
 from crfpunct.files import open_input, read_lines
 from crfpunct.formats import wikipunct
-from crfpunct.formats.places import match
+from crfpunct.formats.places import keys, pairs
 from crfpunct.formats.text import split
 from crfpunct.marks import Typography
 
@@ -59,7 +59,7 @@ def read_corpus(folder: Path) -> Iterator[Document]:
                 raise CorpusError(f"{gold}: not as many lines as {given}; each text needs its gold line.")
             words, runs = marks.strip(split(line[1]) if line[1] else [])
             labels = [""] * len(document.words)
-            for ours, theirs in match(document.words, words):
+            for ours, theirs in pairs(keys(document.words), keys(words)):
                 labels[ours] = marks.label(runs[theirs])
             document.marks = labels
             yield document
