@@ -229,6 +229,13 @@ class AttributeIndex:
                 width = len(template.use)
                 components.append(list(flat[position : position + width * count].reshape(width, count)))
                 position += width * count
+            if position != len(flat):
+                raise ValueError(f"{len(flat)} parts of keys, expected {position}")
+            index = AttributeIndex(templates, lexicons, values, tuple(np.zeros(0, dtype=np.int64) for _ in templates))
+            for template, parts in zip(templates, components, strict=True):
+                for part, size in zip(parts, index.radices(template), strict=True):
+                    if part.max(initial=0) >= size:
+                        raise ValueError(f"value {part.max()} in template {template.name!r}, expected less than {size}")
             return AttributeIndex.of_components(templates, lexicons, values, components)
         except (KeyError, ValueError, UnicodeDecodeError) as error:
             raise ModelError(

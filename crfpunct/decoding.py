@@ -139,9 +139,16 @@ def marginals(
     if len(lengths) == 0:
         return result
     # A constant taken off a row, or off all transitions, changes no probability and keeps exp() in range. With no
-    # factor below e^-300, no row of products of two of them vanishes.
-    potential = np.exp(np.maximum(emission - emission.max(axis=1, keepdims=True), _FLOOR))
-    step = np.exp(np.maximum(transition - transition.max(), _FLOOR))
+    # factor below e^-300, no row of products of two of them vanishes; scores that differ by more, which no
+    # regularised model has, are worked out in extended precision.
+    emission = emission - emission.max(axis=1, keepdims=True)
+    transition = transition - transition.max()
+    if min(emission.min(), transition.min()) < _FLOOR:
+        emission, transition, floor = emission.astype(np.longdouble), transition.astype(np.longdouble), _EXTENDED_FLOOR
+    else:
+        floor = _FLOOR
+    potential = np.exp(np.maximum(emission, floor))
+    step = np.exp(np.maximum(transition, floor))
     entering, leaving = _border_messages(potential, step, starts, lengths, chained)
     order = np.argsort(-lengths, kind="stable")
     starts, active = _by_step(lengths, starts)
@@ -160,6 +167,7 @@ def marginals(
 
 
 _FLOOR = -300.0
+_EXTENDED_FLOOR = -5500.0
 
 
 def _chunks(starts: IntArray, lengths: IntArray) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
@@ -177,15 +185,15 @@ def _border_messages(
 ) -> tuple[FloatArray, FloatArray]:
     """The forward message that enters each chunk and the backward message behind its last token, (chunks, L) each."""
     labels = len(step)
-    entering = np.ones((len(starts), labels))
-    leaving = np.ones((len(starts), labels))
+    entering = np.ones((len(starts), labels), dtype=step.dtype)
+    leaving = np.ones((len(starts), labels), dtype=step.dtype)
     linked = np.flatnonzero(chained)
     if len(linked) == 0:
         return entering, leaving
     # transfer[c, i, j]: weight of all paths that enter chunk c by label i, transition included, and end in j.
     cut = np.flatnonzero(chained | np.r_[chained[1:], False])
     order, active = cut[np.argsort(-lengths[cut], kind="stable")], _by_step(lengths[cut], starts[cut])[1]
-    transfer = np.broadcast_to(step, (len(order), labels, labels)) * potential[starts[order]][:, None, :]
+    transfer = step * potential[starts[order]][:, None, :]
     for t in range(1, len(active)):
         going = transfer[: active[t]]
         going = (going @ step) * potential[starts[order[: active[t]]] + t][:, None, :]

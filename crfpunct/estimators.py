@@ -22,7 +22,7 @@ from crfpunct.document import Document
 from crfpunct.errors import CorpusError
 from crfpunct.tables import Tables
 
-_NO_MARK = "O"  # CRFsuite's label for it; ours is the empty string
+_MOST_LABELS = 255  # a model folder keeps label numbers as bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +151,12 @@ def _check(X: Sequence[Document], marks: Sequence[Sequence[str] | None]) -> list
         (only,) = counts
         found = f"only the mark {only!r}" if only else "no marks at all"
         raise CorpusError(f"the training set has {found}, so there is nothing to tell apart; train on punctuated text.")
-    marks_found = sorted((mark for mark in counts if mark), key=lambda mark: (-counts[mark], mark))
-    return ["", *marks_found]
+    if len(counts) > _MOST_LABELS:
+        raise CorpusError(
+            f"the training set has {len(counts)} different marks, expected at most {_MOST_LABELS}; "
+            f"check what stands behind the words."
+        )
+    return sorted(counts, key=lambda mark: (mark != "", -counts[mark], mark))
 
 
 def _train(
@@ -190,12 +194,14 @@ def _train(
         trainer_cls=Reporting,
         verbose=False,
     )
-    crf.fit(sequences(), [[mark or _NO_MARK for mark in given or ()] for given in marks])
-    return _exact_weights(crf, attribute_count, labels)
+    # Labels go by number: a mark may be spelled in any way.
+    numbers = {label: str(number) for number, label in enumerate(labels)}
+    crf.fit(sequences(), [[numbers[mark] for mark in given or ()] for given in marks])
+    return _exact_weights(crf, attribute_count, len(labels))
 
 
 def _exact_weights(
-    crf: sklearn_crfsuite.CRF, attribute_count: int, labels: Sequence[str]
+    crf: sklearn_crfsuite.CRF, attribute_count: int, labels: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The weights as CRFsuite stored them, in our order of labels.
 
@@ -214,13 +220,13 @@ def _exact_weights(
     info = crf.tagger_.info()
     label_of = np.zeros(len(info.labels), dtype=np.int64)
     for name, number in info.labels.items():
-        label_of[int(number)] = labels.index("" if name == _NO_MARK else name)
+        label_of[int(number)] = int(name)
     attribute_of = np.zeros(len(info.attributes), dtype=np.int64)
     for name, number in info.attributes.items():
         attribute_of[int(number)] = int(name)
 
-    weights = np.zeros((attribute_count + 1, len(labels)))
-    transition = np.zeros((len(labels), len(labels)))
+    weights = np.zeros((attribute_count + 1, labels))
+    transition = np.zeros((labels, labels))
     state = records[records["type"] == 0]
     weights[attribute_of[state["source"]], label_of[state["target"]]] = state["weight"]
     step = records[records["type"] == 1]

@@ -8,6 +8,7 @@ import lzma
 import os
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -29,16 +30,18 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
     path = Path(path)
     opener = {".gz": gzip.open, ".xz": lzma.open}.get(path.suffix.lower(), open)
     try:
-        with opener(path, "rb") as stream:  # type: ignore[operator]
-            yield stream
+        stream: BinaryIO = opener(path, "rb")  # type: ignore[operator]
     except FileNotFoundError as error:
         raise CorpusError(f"{path}: no such file; check the path.") from error
     except IsADirectoryError as error:
         raise CorpusError(f"{path}: is a folder, expected a file; name one of the files in it.") from error
-    except (gzip.BadGzipFile, lzma.LZMAError, EOFError) as error:
+    except OSError as error:
+        raise CorpusError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions.") from error
+    try:
+        with stream:
+            yield stream
+    except (gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError) as error:
         raise CorpusError(f"{path}: damaged {path.suffix} file ({error}); fetch or compress it again.") from error
-    except PermissionError as error:
-        raise CorpusError(f"{path}: cannot be read ({error.strerror}); check its permissions.") from error
 
 
 def read_lines(stream: BinaryIO, source: str) -> Iterator[tuple[int, str]]:
@@ -78,6 +81,8 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
         sys.stdout.flush()
         return
     path = Path(path)
+    if path.is_dir():
+        raise CorpusError(f"{path}: is a folder, expected the name of a file to write; add one.")
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     except OSError as error:

@@ -11,7 +11,6 @@ program is refused.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import json
@@ -49,7 +48,7 @@ class ModelFolder:
         try:
             with np.load(io.BytesIO(self.files[name]), allow_pickle=False) as stored:
                 return {key: stored[key] for key in stored.files}
-        except (KeyError, ValueError, OSError, zipfile.BadZipFile) as error:
+        except (KeyError, ValueError, TypeError, AttributeError, EOFError, OSError, zipfile.BadZipFile) as error:
             raise ModelError(f"{name}: cannot be read as arrays ({error}); {_REMEDY}.") from error
 
 
@@ -69,11 +68,13 @@ def write(folder: str | Path, content: ModelFolder, force: bool = False) -> None
     check_free(folder, force)
     manifest = {"format": FORMAT, **content.manifest}
     manifest["sha256"] = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(content.files.items())}
+    manifest["sha256"][MANIFEST] = _manifest_sum(manifest)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
     except OSError as error:
         raise ModelError(f"{folder}: cannot be written ({error.strerror}); check the folder it stands in.") from error
+    aside = scratch.with_suffix(".old.part")
     try:
         for name, data in content.files.items():
             (scratch / name).parent.mkdir(exist_ok=True)
@@ -83,16 +84,25 @@ def write(folder: str | Path, content: ModelFolder, force: bool = False) -> None
         scratch.chmod(0o777 & ~_umask())
         if folder.exists():
             # A folder cannot be renamed over a full one: the old one steps aside first.
-            aside = scratch.with_suffix(".old.part")
             folder.rename(aside)
             scratch.rename(folder)
             shutil.rmtree(aside)
         else:
             scratch.rename(folder)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            shutil.rmtree(scratch)
+    except BaseException as error:
+        if aside.exists() and not folder.exists():
+            aside.rename(folder)
+        shutil.rmtree(scratch, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise ModelError(f"{folder}: cannot be written ({error.strerror}); the folder is as it was.") from error
         raise
+
+
+def _manifest_sum(manifest: Mapping[str, Any]) -> str:
+    """The manifest's own checksum: of all it says, this sum left out, in one spelling."""
+    sums = {name: value for name, value in manifest["sha256"].items() if name != MANIFEST}
+    text = json.dumps({**manifest, "sha256": sums}, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _umask() -> int:
@@ -121,7 +131,7 @@ def read(folder: str | Path) -> ModelFolder:
         raise ModelError(f"{folder}: no {MANIFEST} in it, so it is not a model folder; check the path.") from error
     except (ValueError, OSError) as error:
         raise ModelError(f"{path}: cannot be read ({error}); {_REMEDY}.") from error
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int):
+    if not isinstance(manifest, dict) or type(manifest.get("format")) is not int:
         raise ModelError(f"{path}: no format number in it; expected {FORMAT}; {_REMEDY}.")
     if manifest["format"] > FORMAT:
         raise ModelError(
@@ -132,14 +142,18 @@ def read(folder: str | Path) -> ModelFolder:
     sums = manifest.get("sha256")
     if not isinstance(sums, dict) or not sums:
         raise ModelError(f"{path}: no checksums in it; {_REMEDY}.")
+    if sums.get(MANIFEST) != _manifest_sum(manifest):
+        raise ModelError(f"{path}: altered: its checksum is not the one it states; {_REMEDY}.")
     files = {}
     for name, expected in sums.items():
+        if name == MANIFEST:
+            continue
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise ModelError(f"{path}: names a file outside the folder ({name}); {_REMEDY}.")
         try:
             files[name] = (folder / name).read_bytes()
-        except OSError as error:
-            raise ModelError(f"{folder / name}: cannot be read ({error.strerror}); {_REMEDY}.") from error
+        except (OSError, ValueError) as error:
+            raise ModelError(f"{folder / name}: cannot be read ({error}); {_REMEDY}.") from error
         found = hashlib.sha256(files[name]).hexdigest()
         if found != expected:
             raise ModelError(

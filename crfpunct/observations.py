@@ -213,7 +213,8 @@ def _longest(gap: IntArray, left: IntArray) -> list[IntArray]:
 
 def _whole_bins(edges: NDArray[np.int64]) -> NDArray[np.int64]:
     """1 + the bin of every whole number up to the last edge, then NO_TIME, where the index UNKNOWN (-1) finds it."""
-    return np.r_[1 + np.searchsorted(edges, np.arange(edges[-1] + 1), side="right"), NO_TIME]
+    bins: IntArray = np.r_[1 + np.searchsorted(edges, np.arange(edges[-1] + 1), side="right"), NO_TIME]
+    return bins
 
 
 _GAP_BINS, _COARSE_BINS, _DISTANCE_BINS = map(_whole_bins, (_GAP_EDGES, _COARSE_EDGES, _DISTANCE_EDGES))

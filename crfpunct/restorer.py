@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from crfpunct import model_folder, resources, templates
 from crfpunct.chain import LinearChain
 from crfpunct.document import Document
-from crfpunct.errors import ModelError
+from crfpunct.errors import ModelError, TemplateError
+from crfpunct.formats.text import join, spaced
 from crfpunct.marks import MARK_CHARACTERS, Typography
 from crfpunct.tables import Tables
 
@@ -98,17 +99,15 @@ class Restorer:
                 yield replace(document, marks=marks)
 
     def restore(self, text: str) -> str:
-        """One text with its marks, for readers.
+        """One text with its marks, for readers; white space stays as it is.
 
         >>> import crfpunct
         >>> crfpunct.load("pl").restore("dzień dobry jak się pan miewa")
         'dzień dobry, jak się pan miewa?'
         """
-        words = text.split()
+        words, gaps = spaced(text)
         (document,) = self.tag([Document("", words)])
-        assert document.marks is not None
-        separators = self.typography.separators(words, document.marks)
-        return "".join(word + separator for word, separator in zip(words, separators, strict=True))
+        return join(words, document.marks, self.typography, gaps)
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
@@ -137,13 +136,21 @@ def load(name: str | Path = "pl") -> Restorer:
 def _load(folder: Path) -> Restorer:
     stored = model_folder.read(folder)
     part = stored.manifest.get("punct")
-    if not isinstance(part, dict):
-        raise ModelError("has no punctuation part; train one with `crfpunct train … --into`.")
-    features = templates.load(part["features"], folder / "templates")
-    chains = {}
-    for name, described in part["chains"].items():
-        used = features.templates if name == "timed" else templates.without_pauses(features.templates)
-        arrays = stored.arrays(described["file"])
-        chains[name] = LinearChain.from_arrays(arrays, described["labels"], used, features.lexicons)
-    typography = Typography(frozenset(part["joined_parts"]), features.dash)
-    return Restorer(Punctuator(**chains), typography, stored.manifest)
+    if part is None:
+        raise ModelError("has no punctuation part; train one with `crfpunct train`.")
+    try:
+        copies = {Path(name).name: raw for name, raw in stored.files.items() if name.startswith("templates/")}
+        features = templates.load_copies(part["features"], copies)
+        chains = {}
+        for name in ("text", "timed"):
+            if name in part["chains"]:
+                described = part["chains"][name]
+                used = features.templates if name == "timed" else templates.without_pauses(features.templates)
+                arrays = stored.arrays(described["file"])
+                chains[name] = LinearChain.from_arrays(arrays, described["labels"], used, features.lexicons)
+        typography = Typography(frozenset(part["joined_parts"]), features.dash)
+        punctuator = Punctuator(**chains)
+    except (KeyError, TypeError, TemplateError) as error:
+        # The checksums are right, so it was written like this: by another program, or by a defect of ours.
+        raise ModelError(f"its {model_folder.MANIFEST} does not describe its files ({error}).") from error
+    return Restorer(punctuator, typography, stored.manifest)

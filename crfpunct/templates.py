@@ -25,7 +25,9 @@ defaults. All mistakes of a file are reported at once.
 from __future__ import annotations
 
 import difflib
+import io
 import itertools
+import math
 import re
 import tomllib
 from collections.abc import Mapping
@@ -34,7 +36,7 @@ from pathlib import Path
 from typing import Any
 
 from crfpunct.errors import TemplateError
-from crfpunct.files import open_input, read_lines
+from crfpunct.files import read_lines
 from crfpunct.observations import PAUSE_OBSERVATIONS, SIZED, WORD_OBSERVATIONS, Observation, normal
 from crfpunct.resources import find_features
 
@@ -87,22 +89,28 @@ class _Mistakes(list[str]):
 
     def unknown(self, where: str, what: str, found: str, known: Mapping[str, Any] | set[str] | frozenset[str]) -> None:
         close = difflib.get_close_matches(found, known, 1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(sorted(known))}"
+        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(sorted(known)) or 'none'}"
         self.append(f"{where}unknown {what} {found!r}; {hint}")
 
     def kind(self, where: str, key: str, found: Any, expected: str) -> None:
         self.append(f"{where}{key} = {found!r}; expected {expected}")
 
 
-def load(name: str | Path, folder: Path | None = None) -> FeatureSet:
-    """Read a feature file and what it extends.
+def load(name: str | Path) -> FeatureSet:
+    """Read a feature file (a path or a shipped one's name) and what it extends; TemplateError names every mistake."""
+    return _loaded(find_features(name), None)
 
-    name: a path or the name of a shipped file. folder: where to look for everything instead (a model's own copies).
-    Raises TemplateError naming every mistake.
-    """
-    path = folder / f"{name}.toml" if folder else find_features(name)
+
+def load_copies(name: str, copies: Mapping[str, bytes]) -> FeatureSet:
+    """Read a feature set from the copies in a model folder: file name -> bytes; nothing else is looked at."""
+    return _loaded(Path(f"{name}.toml"), copies)
+
+
+def _loaded(path: Path, copies: Mapping[str, bytes] | None) -> FeatureSet:
     mistakes = _Mistakes()
-    loaded = _load(path, folder, mistakes, ())
+    if path.suffix != ".toml":
+        mistakes.append("not the name of a TOML file; let it end in .toml")
+    loaded = _load(path, copies, mistakes, ())
     if not mistakes and not loaded.templates:
         mistakes.append("no [[template]] in it; a feature file needs at least one")
     if mistakes:
@@ -115,11 +123,8 @@ def without_pauses(templates: tuple[Template, ...]) -> tuple[Template, ...]:
     return tuple(t for t in templates if not any(observation.is_pause for observation, _ in t.use))
 
 
-def _load(path: Path, folder: Path | None, mistakes: _Mistakes, seen: tuple[Path, ...]) -> FeatureSet:
-    if path in seen:
-        raise TemplateError(f"{path}: extends itself ({' -> '.join(p.name for p in (*seen, path))}); remove one link.")
-    with open_input(path) as stream:
-        raw = stream.read()
+def _load(path: Path, copies: Mapping[str, bytes] | None, mistakes: _Mistakes, seen: tuple[Path, ...]) -> FeatureSet:
+    raw = _bytes(path, copies)
     try:
         parsed = tomllib.loads(raw.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -127,30 +132,30 @@ def _load(path: Path, folder: Path | None, mistakes: _Mistakes, seen: tuple[Path
     for key in parsed.keys() - _SECTIONS:
         mistakes.unknown("", "section", key, _SECTIONS)
 
-    base: FeatureSet | None = None
-    if isinstance(parent := parsed.get("extends"), str):
-        beside = path.parent / (parent if parent.endswith(".toml") else f"{parent}.toml")
-        local = folder or (
-            beside.exists() and beside != path
-        )  # a file of one's own may extend the shipped one of its name
-        base = _load(beside if local else find_features(parent), folder, mistakes, (*seen, path))
-    elif parent is not None:
-        mistakes.kind("", "extends", parent, "the name of one feature file")
-
+    base = _base(parsed.get("extends"), path, copies, mistakes, (*seen, path))
     files = dict(base.files if base else {})
-    if path.name in files:
-        mistakes.append(f"two files are named {path.name}; rename one, so that a model folder can keep both")
-    files = {path.name: raw} | files
+    _keep(path.name, raw, files, mistakes)
     lexicons = dict(base.lexicons if base else {})
     for name, file in _table(parsed, "lexicon", mistakes).items():
-        if not isinstance(file, str) or Path(file).name != file:
+        if not _is_plain_name(file):
             mistakes.kind("lexicon: ", name, file, "the name of a file in the same folder")
             continue
-        lexicons[name], files[file] = _read_lexicon(path.parent / file)
+        try:
+            listed = _bytes(path.parent / file, copies)
+            lexicons[name] = _lexicon(listed, path.parent / file)
+        except TemplateError as error:
+            mistakes.append(str(error).removesuffix("."))
+            continue
+        _keep(file, listed, files, mistakes)
 
     templates = list(base.templates if base else ())
+    names = {template.name for template in templates}
     for number, entry in enumerate(_list(parsed, "template", mistakes), 1):
-        templates += _expand(entry, number, lexicons, mistakes)
+        family = _expand(entry, number, lexicons, mistakes)
+        if family and family[0].name in names:
+            mistakes.append(f"template {family[0].name!r}: the name is taken; choose another")
+        names.update(template.name for template in family)
+        templates += family
     used: dict[tuple[tuple[Observation, int], ...], str] = {}
     for template in templates:
         if template.use in used:
@@ -164,6 +169,47 @@ def _load(path: Path, folder: Path | None, mistakes: _Mistakes, seen: tuple[Path
         mistakes.kind("[text]: ", "dash", dash, "one sign")
     options = _options(_table(parsed, "train", mistakes), base.options if base else TrainOptions(), mistakes)
     return FeatureSet(path.stem, tuple(templates), lexicons, options, dash, files)
+
+
+def _bytes(path: Path, copies: Mapping[str, bytes] | None) -> bytes:
+    """A file as it is on disk, or as a model folder has it."""
+    if copies is not None:
+        if path.name not in copies:
+            raise TemplateError(f"{path.name}: not among the model's copies of its feature files.")
+        return copies[path.name]
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise TemplateError(f"{path}: cannot be read ({error.strerror}).") from error
+
+
+def _keep(name: str, raw: bytes, files: dict[str, bytes], mistakes: _Mistakes) -> None:
+    if files.get(name, raw) != raw:
+        mistakes.append(f"two files are named {name}; rename one, so that a model folder can keep both")
+    files[name] = raw
+
+
+def _is_plain_name(name: Any) -> bool:
+    return isinstance(name, str) and Path(name).name == name
+
+
+def _base(
+    parent: Any, path: Path, copies: Mapping[str, bytes] | None, mistakes: _Mistakes, seen: tuple[Path, ...]
+) -> FeatureSet | None:
+    """The feature set that a file extends: one beside it, else a shipped one."""
+    if parent is None:
+        return None
+    if not _is_plain_name(parent):
+        mistakes.kind("", "extends", parent, "the name of a feature file in the same folder, or of a shipped one")
+        return None
+    beside = path.parent / (parent if parent.endswith(".toml") else f"{parent}.toml")
+    # A file of one's own may extend the shipped one of the same name.
+    found = beside if copies is not None or (beside.exists() and beside != path) else find_features(parent)
+    if found in seen:
+        chain = " -> ".join(step.name for step in (*seen, found))
+        mistakes.append(f"extends itself ({chain}); remove one link")
+        return None
+    return _load(found, copies, mistakes, seen)
 
 
 def _table(parsed: dict[str, Any], key: str, mistakes: _Mistakes) -> dict[str, Any]:
@@ -187,7 +233,7 @@ def _options(given: dict[str, Any], defaults: TrainOptions, mistakes: _Mistakes)
     for key, value in given.items():
         if key not in known:
             mistakes.unknown("[train]: ", "key", key, known)
-        elif isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+        elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
             mistakes.kind("[train]: ", key, value, "a number of at least 0")
         elif key == "max_iterations" and (not isinstance(value, int) or value < 1):
             mistakes.kind("[train]: ", key, value, "a whole number of at least 1")
@@ -224,7 +270,7 @@ def _expand(
         member = dict(zip(family, values, strict=True))
         try:
             parts = tuple(_observation(u.format(**member), lexicons, where, mistakes) for u in use)
-        except (KeyError, IndexError, ValueError):
+        except (KeyError, IndexError, ValueError, AttributeError, TypeError):
             mistakes.append(f"{where}use = {use!r} names a placeholder that `for` ({', '.join(family)}) does not list")
             return []
         if len(mistakes) > before:
@@ -260,18 +306,16 @@ def _observation(
     return Observation(match["name"], int(match["n"] or 0)), offset
 
 
-def _read_lexicon(path: Path) -> tuple[dict[str, str], bytes]:
+def _lexicon(raw: bytes, path: Path) -> dict[str, str]:
     """A word a line, or word TAB class; lines that begin with `#` are comments (source and licence)."""
     entries: dict[str, str] = {}
-    with open_input(path) as stream:
-        for number, line in read_lines(stream, str(path)):
-            if not line.strip() or line.startswith("#"):
-                continue
-            word, _, value = line.partition("\t")
-            if "\t" in value:
-                raise TemplateError(f"{path}:{number}: {line!r}; expected a word, or word TAB class.")
-            if normal(word.strip()) in entries:
-                raise TemplateError(f"{path}:{number}: {word.strip()!r} stands twice; remove one of the two lines.")
-            entries[normal(word.strip())] = value.strip() or "yes"
-    with open_input(path) as stream:
-        return entries, stream.read()
+    for number, line in read_lines(io.BytesIO(raw), str(path)):
+        if not line.strip() or line.startswith("#"):
+            continue
+        word, _, value = line.partition("\t")
+        if not word.strip() or "\t" in value:
+            raise TemplateError(f"{path}:{number}: {line!r}; expected a word, or word TAB class.")
+        if normal(word.strip()) in entries:
+            raise TemplateError(f"{path}:{number}: {word.strip()!r} stands twice; remove one of the two lines.")
+        entries[normal(word.strip())] = value.strip() or "yes"
+    return entries
