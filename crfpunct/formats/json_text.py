@@ -19,6 +19,8 @@ from crfpunct.formats.places import Markup, Place, Places, Token, keys, pairs, t
 
 _ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.")
 
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
+
 
 def _meaning(escape: str) -> str:
     # Half of a surrogate pair alone is no character and could not be written anywhere.
@@ -90,28 +92,20 @@ def values(stream: BinaryIO, source: str) -> Iterator[tuple[int, str]]:
     A raw text holds the white space up to the next value. Values may run over lines (as Vosk prints them).
     """
     held: list[str] = []
-    start = 1
-    complete = False
+    start = 0  # line on which the held value begins; 0: only white space is held
+    depth = 0  # of brackets; a value is complete where they are closed
     for number, raw in enumerate(stream, 1):
         line = decode(raw, f"{source}:{number}")
-        bare = line.strip(" \t\r\n\ufeff")
-        if complete and bare:
-            yield start, "".join(held)
-            held, complete, start = [], False, number
+        if line.strip(" \t\r\n\ufeff"):
+            if start and depth <= 0:
+                yield start, "".join(held)
+                held, start, depth = [], 0, 0
+            start = start or number
         held.append(line)
-        if bare[-1:] in ("}", "]"):
-            try:
-                json.loads("".join(held).lstrip("\ufeff"))
-                complete = True
-            except (json.JSONDecodeError, RecursionError):
-                complete = False
-    if "".join(held).strip(" \t\r\n\ufeff"):
+        for found in _STRING_OR_BRACKET.finditer(line):
+            depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(found[0], 0)
+    if start:
         yield start, "".join(held)
-
-
-def is_text(value: Any) -> bool:
-    """Whether a value is a string of the raw text."""
-    return isinstance(value, Text)
 
 
 def milliseconds(value: Any) -> int:
@@ -133,12 +127,14 @@ def timed(document: Document, words: Sequence[str]) -> list[dict[str, Any]]:
 class View:
     """One spelling of a text in a file: strings one after the other, each with start and end in ms (-1: unknown).
 
-    Strings are words (or several words) of their own, or, where one after the first begins with a space as OpenAI's
-    do, pieces of a text that may divide a word.
+    Each string is one or several words. In a list of words (`divided`) of which one after the first begins with a
+    space, as OpenAI's do, strings are pieces of a text and may be parts of a word.
     """
 
-    def __init__(self, raw: str, markup: Markup, strings: Sequence[tuple[Text, int, int]]) -> None:
-        pieces = any(text[:1] == " " for text, _, _ in strings[1:])
+    def __init__(
+        self, raw: str, markup: Markup, strings: Sequence[tuple[Text, int, int]], divided: bool = False
+    ) -> None:
+        pieces = divided and any(text[:1] == " " for text, _, _ in strings[1:])
         self.words: list[str] = []
         self.times: list[list[int]] = []
         self.parts: list[list[Token]] = []  # the parts of each word
@@ -170,7 +166,10 @@ class View:
 
 
 def of_views(format: str, raw: str, views: Sequence[View], markup: Markup, id: str, source: str) -> Document:
-    """The document of several views of one text: the words of the first, and the first known times of any."""
+    """The document of several views of one text: the words of the first, and the first known times of any.
+
+    Raises CorpusError for a word that ends before it starts.
+    """
     words = views[0].words
     times: NDArray[np.int64] = np.full((len(words), 2), -1, dtype=np.int64)
     of_words = keys(words)
@@ -181,15 +180,21 @@ def of_views(format: str, raw: str, views: Sequence[View], markup: Markup, id: s
         if same:
             ours, theirs = np.array(same).T
             given = np.array(view.times, dtype=np.int64)[theirs]
-            times[ours] = np.where(times[ours] < 0, given, times[ours])
+            if (backward := _backward(given)).any():
+                i = int(backward.argmax())
+                raise CorpusError(
+                    f'{source}: the word "{words[ours[i]]}" (number {ours[i] + 1}) ends at {given[i, 1]} ms, '
+                    f"before it starts ({given[i, 0]} ms); mend the times."
+                )
+            filled = np.where(times[ours] < 0, given, times[ours])
+            # A segment may end a little before its last word does.
+            times[ours] = np.where(_backward(filled)[:, None], times[ours], filled)
         places += view.places(same)
     places.sort()
-    backward = (times[:, 1] < times[:, 0]) & (times >= 0).all(axis=1)
-    if backward.any():
-        i = int(backward.argmax())
-        raise CorpusError(
-            f'{source}: the word "{words[i]}" (number {i + 1}) ends at {times[i, 1]} ms, before it starts '
-            f"({times[i, 0]} ms); mend the times."
-        )
     known = times if (times >= 0).any() else None
     return Document(id, words, known, source=source, layout=Places(format, raw, tuple(words), places, markup))
+
+
+def _backward(times: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of the rows (start, end) end before they start."""
+    return (times[:, 1] < times[:, 0]) & (times[:, 1] >= 0)

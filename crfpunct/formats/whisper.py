@@ -28,7 +28,7 @@ def read(stream: BinaryIO, source: str) -> Iterator[Document]:
     raw = decode(stream.read(), source)
     data = parse(raw, source)
     spelling = markup(raw.isascii())
-    views = [View(raw, spelling, strings) for strings in _views(data) if strings]
+    views = [View(raw, spelling, strings, divided) for strings, divided in _views(data) if strings]
     if not views and not _known(data):
         shown = f"the keys {', '.join(data)}" if isinstance(data, dict) else f"a {type(data).__name__}"
         raise CorpusError(
@@ -47,8 +47,8 @@ def _known(data: Any) -> bool:
     )
 
 
-def _views(data: Any) -> Iterator[_Strings]:
-    """The spellings of the text in a file, the one that decides about the words first."""
+def _views(data: Any) -> Iterator[tuple[_Strings, bool]]:
+    """The spellings of the text in a file, the one that decides first; with each, whether it is a list of words."""
     whole = data if isinstance(data, dict) else {}
     segments = _dicts(whole.get("segments") or whole.get("chunks") or whole.get("transcription"))
     listed = _dicts(whole.get("words"))
@@ -59,11 +59,11 @@ def _views(data: Any) -> Iterator[_Strings]:
             for entry in data
             if isinstance(entry, list) and len(entry) == 3
         ]
-    yield _strings(segments)
-    yield _strings([word for segment in segments for word in _dicts(segment.get("words"))])
-    yield _strings(listed)
-    yield _strings(_dicts(whole.get("word_segments")))
-    yield _strings([whole])
+    yield _strings(segments), False
+    yield _strings([word for segment in segments for word in _dicts(segment.get("words"))]), True
+    yield _strings(listed), True
+    yield _strings(_dicts(whole.get("word_segments"))), True
+    yield _strings([whole]), False
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:

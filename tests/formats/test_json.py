@@ -99,6 +99,24 @@ def test_words_in_pieces_are_one_word():
     assert [word["word"] for word in back["segments"][0]["words"]] == [" tak", " SŁOWO", "-KLUCZ,", " nie."]
 
 
+def test_a_segment_that_ends_before_its_last_word_does():
+    words = [{"word": "tak", "start": 1.0}, {"word": "nie", "start": 2.0}]
+    [document] = read({"segments": [{"start": 0.9, "end": 1.9, "text": "tak nie", "words": words}]})
+    assert document.times_ms.tolist() == [[1000, -1], [2000, -1]]
+
+
+def test_segments_do_not_run_into_each_other():
+    [document] = read({"segments": [{"text": " tak"}, {"text": "nie"}, {"text": " może"}]})
+    assert document.words == ["tak", "nie", "może"]
+
+
+def test_results_are_found_in_linear_time():
+    lines = [b'{"partial": "tak", "a": [\n', *[b'{"a": "]}"}\n,\n'] * 20_000, b"{}]}\n", b'{"text": "nie"}\n']
+    documents = list(formats.module("vosk").read(io.BytesIO(b"".join(lines)), "-"))
+    assert [document.words for document in documents] == [["tak"], ["nie"]]
+    assert [document.source for document in documents] == ["-:1", "-:40003"]
+
+
 def test_lists_that_differ_from_the_text_are_aligned():
     data = {
         "text": "raz dwa trzy",
