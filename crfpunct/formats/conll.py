@@ -13,7 +13,7 @@ from typing import BinaryIO, TextIO
 
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError
-from crfpunct.files import decode
+from crfpunct.formats.paragraphs import groups
 from crfpunct.formats.places import check_same
 from crfpunct.formats.text import BYTE_ORDER_MARK
 from crfpunct.marks import MARK_CHARACTERS, Typography
@@ -48,46 +48,36 @@ class Columns:
 def read(stream: BinaryIO, source: str, options: str = "") -> Iterator[Document]:
     """Yield one document between blank lines; `options` are the columns of word and label, such as `1,3`."""
     word, label = _columns(options)
-    lines: list[tuple[list[str], str]] = []
-    rows: list[int] = []
+    for number, lines in groups(stream, source):
+        yield _document(lines, number, source, word, label)
+
+
+def _document(lines: list[str], first: int, source: str, word: int, label: int | None) -> Document:
+    fields = [line.rstrip("\r\n").split("\t") for line in lines]
+    ends = [line[len(line.rstrip("\r\n")) :] for line in lines]
+    rows = [i for i, row in enumerate(fields) if len(row) > 1 or (row[0].strip(" \ufeff") and row[0][:2] != "# ")]
+    width = len(fields[rows[0]]) if rows else 1
+    label = label if label is not None or width == 1 else width - 1
     words: list[str] = []
     marks: list[str] = []
-    width = start = 0
-    ended = False
-    for number, raw in enumerate(stream, 1):
-        where = f"{source}:{number}"
-        line = decode(raw, where)
-        text = line.rstrip("\r\n")
-        if ended and text.strip(" \t"):
-            yield _document(lines, rows, words, marks, word, label, f"{source}:{start}")
-            lines, rows, words, marks, ended = [], [], [], [], False
-        mark = BYTE_ORDER_MARK if number == 1 and text[:1] == BYTE_ORDER_MARK else ""
-        text = text.removeprefix(mark)
-        fields = text.split("\t")
-        if not text.strip(" \t"):
-            ended = bool(words)
-        elif len(fields) > 1 or not text.startswith("# "):
-            width = width or len(fields)
-            if len(fields) != width or max(word, label or 0) >= width:
-                raise CorpusError(
-                    f"{where}: {len(fields)} columns, expected {max(width, word + 1, (label or 0) + 1)}; mend the line "
-                    f"or name the columns with --columns."
-                )
-            if set(fields[word]) & set(" \r\v\f"):
-                raise CorpusError(f"{where}: {fields[word][:60]!r} is no word; words hold no white space.")
-            if not fields[word]:  # the IWSLT files have ten such lines; they stay as they are
-                lines.append((fields, line[len(mark) + len(text) :]))
-                continue
-            start = start if words else number
-            rows.append(len(lines))
-            words.append(fields[word])
-            if width > 1:
-                marks.append(_mark(fields[-1 if label is None else label], where))
-        lines.append((fields, line[len(mark) + len(text) :]))
-        if mark:
-            lines[-1] = ([mark + fields[0], *fields[1:]], lines[-1][1])
-    if lines:
-        yield _document(lines, rows, words, marks, word, label, f"{source}:{start or 1}")
+    for i in rows:
+        where = f"{source}:{first + i}"
+        row = fields[i]
+        if len(row) != width or max(word, label or 0) >= width:
+            raise CorpusError(
+                f"{where}: {len(row)} columns, expected {max(width, word + 1, (label or 0) + 1)}; mend the line "
+                f"or name the columns with --columns."
+            )
+        words.append(row[word].removeprefix(BYTE_ORDER_MARK) if first + i == 1 else row[word])
+        if set(words[-1]) & set(" \r\v\f"):
+            raise CorpusError(f"{where}: {words[-1][:60]!r} is no word; words hold no white space.")
+        marks.append("" if label is None else _mark(row[label], where))
+    # The IWSLT files have ten lines with a label but no word; they stay as they are.
+    kept = [i for i, found in enumerate(words) if found]
+    rows, words, marks = [rows[i] for i in kept], [words[i] for i in kept], [marks[i] for i in kept]
+    layout = Columns(list(zip(fields, ends, strict=True)), rows, tuple(words), word, label)
+    source = f"{source}:{first + (rows[0] if rows else 0)}"
+    return Document("", words, marks=None if label is None else marks, source=source, layout=layout)
 
 
 def _columns(options: str) -> tuple[int, int | None]:
@@ -99,22 +89,6 @@ def _columns(options: str) -> tuple[int, int | None]:
             f"the columns {options!r}, expected two numbers from 1: the word's and the label's, such as 1,3."
         )
     return int(numbers[0]) - 1, int(numbers[1]) - 1
-
-
-def _document(
-    lines: list[tuple[list[str], str]],
-    rows: list[int],
-    words: list[str],
-    marks: list[str],
-    word: int,
-    label: int | None,
-    source: str,
-) -> Document:
-    labelled = len(marks) == len(words) and bool(words)
-    if labelled and label is None:
-        label = len(lines[rows[0]][0]) - 1
-    layout = Columns(lines, rows, tuple(words), word, label)
-    return Document("", words, marks=marks if labelled else None, source=source, layout=layout)
 
 
 def _mark(label: str, where: str) -> str:

@@ -13,24 +13,32 @@ from crfpunct.files import decode
 from crfpunct.formats import text
 from crfpunct.marks import Typography
 
+_BLANK = " \t\n\r\v\f"
+
 
 def read(stream: BinaryIO, source: str) -> Iterator[Document]:
     """Yield one document a paragraph, with the blank lines behind it (the first: in front of it, too)."""
+    for number, lines in groups(stream, source):
+        start = number + next((i for i, line in enumerate(lines) if line.strip(_BLANK)), 0)
+        yield text.from_text("".join(lines), f"{source}:{start}", first=number == 1)
+
+
+def groups(stream: BinaryIO, source: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield (number of the first, lines) for lines up to and with the blank lines behind them; none is left out."""
     lines: list[str] = []
-    start = 0
-    seen_words = between = False
-    first = True
+    start = 1
+    filled = ended = False
     for number, raw in enumerate(stream, 1):
-        blank = not raw.strip()
-        if between and not blank:
-            yield text.from_text("".join(lines), f"{source}:{start}", first)
-            lines, seen_words, first = [], False, False
-        between = blank and seen_words
-        if not blank and not seen_words:
-            start, seen_words = number, True
-        lines.append(decode(raw, f"{source}:{number}"))
+        line = decode(raw, f"{source}:{number}")
+        blank = not line.strip(_BLANK)
+        if ended and not blank:
+            yield start, lines
+            lines, start, filled = [], number, False
+        filled = filled or not blank
+        ended = filled and blank
+        lines.append(line)
     if lines:
-        yield text.from_text("".join(lines), f"{source}:{start or 1}", first)
+        yield start, lines
 
 
 def write(documents: Iterable[Document], out: TextIO, typography: Typography) -> None:

@@ -207,6 +207,5 @@ def _respelled(raw: str, word: str, place: Place, markup: Markup) -> str:
         at += len(meaning)
         out.append(piece if now == meaning else markup.encode(now, piece))
     if place.last:
-        # Marks go behind the word's last character, not behind tags that follow the old marks.
         out[-1] += markup.encode(new_marks, "")
     return "".join(out)

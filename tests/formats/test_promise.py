@@ -258,6 +258,33 @@ def test_damaged_files_are_read_or_refused_and_never_altered(format, data):
     assert bare(back) == bare(given)
 
 
+LIKELY = [
+    *"\t\n\r |:-,.()<>{}[]\"'\\0123abł\ufeff",
+    "-->",
+    "word",
+    '{"text": "',
+    "WEBVTT\n",
+    "token|",
+    "(1,2) a\n",
+    "a:1-2",
+]
+
+
+@pytest.mark.parametrize("format", [name for name in formats.names() if name != "sentences"])
+@given(raw=st.lists(st.sampled_from(LIKELY)).map(lambda pieces: "".join(pieces).encode()) | st.binary(max_size=60))
+def test_any_bytes_are_read_or_refused(format, raw):
+    assert formats.guess("-", raw) in formats.names()
+    try:
+        documents = read(raw, format)
+    except CorpusError as refused:
+        error = str(refused)
+    else:
+        error = ""
+        for document in documents:
+            document.check()
+    assert "\n" not in error
+
+
 @pytest.mark.parametrize("format", SAMPLES)
 def test_other_words_are_refused(format):
     [document, *_] = read(SAMPLES[format].encode(), format)
