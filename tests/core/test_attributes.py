@@ -205,6 +205,8 @@ def test_arrays_that_are_missing(stored, name):
         ("value_count", lambda a: a + 1),
         ("value_count", lambda a: a[:-1]),
         ("key_parts", lambda a: a[:-1]),
+        ("key_parts", lambda a: np.concatenate([a, a])),
+        ("key_parts", lambda a: a + 50),
         ("key_count", lambda a: a[:-1]),
         ("key_count", lambda a: a + 1),
     ],

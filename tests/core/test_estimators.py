@@ -50,9 +50,7 @@ def documents(draw, vocabulary=("ala", "ma", "kota", "że", "12"), least=0):
 @st.composite
 def corpora(draw):
     corpus = draw(st.lists(documents(), min_size=1, max_size=8))
-    used = {mark for document in corpus for mark in document.marks}
-    assume(len(used) > 1)
-    assume("" in used)
+    assume(len({mark for document in corpus for mark in document.marks}) > 1)
     return corpus
 
 
@@ -85,7 +83,7 @@ def feature_file(tmp_path_factory):
 
 @dataclass
 class Reference:
-    """CRFsuite's own model behind one of ours."""
+    """CRFsuite's own model behind one of ours; its labels are the numbers of ours."""
 
     crf: sklearn_crfsuite.CRF = None
     ours: LinearChain = None
@@ -97,12 +95,12 @@ class Reference:
         return [[str(i) for i in row if i] for row in ids.tolist()]
 
     def marks(self, document: Document) -> list[str]:
-        return ["" if tag == "O" else tag for tag in self.crf.tagger_.tag(self.items(document))]
+        return [self.ours.labels[int(number)] for number in self.crf.tagger_.tag(self.items(document))]
 
     def marginals(self, document: Document) -> list[list[float]]:
         self.crf.tagger_.set(self.items(document))
-        names = [mark or "O" for mark in self.ours.labels]
-        return [[self.crf.tagger_.marginal(name, t) for name in names] for t in range(len(document.words))]
+        numbers = [str(number) for number in range(len(self.ours.labels))]
+        return [[self.crf.tagger_.marginal(number, t) for number in numbers] for t in range(len(document.words))]
 
 
 @contextmanager
@@ -171,7 +169,7 @@ def records(crf: sklearn_crfsuite.CRF) -> list[tuple[int, int, int, float]]:
 def test_weights_are_crfsuites_bit_for_bit(feature_file, corpus, features, c1):
     fitted, reference = trained(feature_file(features), corpus, c1=c1)
     chain, info = fitted.chain_, reference.crf.tagger_.info()
-    mark_of = {int(number): "" if name == "O" else name for name, number in info.labels.items()}
+    mark_of = {int(number): chain.labels[int(name)] for name, number in info.labels.items()}
     id_of = {int(number): int(name) for name, number in info.attributes.items()}
     shown = reference.all_attributes.describe()
     theirs = {}
@@ -193,7 +191,7 @@ def test_weights_are_crfsuites_bit_for_bit(feature_file, corpus, features, c1):
     assert ours == {key: weight for key, weight in theirs.items() if float.fromhex(weight)}
     # And CRFsuite's own text dump says the same, to the six decimals that it has.
     for (source, target), weight in info.transitions.items():
-        exact = float.fromhex(theirs[1, source.replace("O", ""), target.replace("O", "")])
+        exact = float.fromhex(theirs[1, chain.labels[int(source)], chain.labels[int(target)]])
         assert math.isclose(weight, exact, rel_tol=0, abs_tol=6e-7)
 
 
@@ -265,6 +263,40 @@ def test_transitions_never_seen_have_a_weight_too(feature_file):
     fitted = PunctuationCRF(feature_file(), c1=0.0).fit(CORPUS)
     assert fitted.chain_.transition.all()
     assert fitted.chain_.transition[1, 1] < 0  # two full stops in a row: nowhere in the corpus
+
+
+def test_a_mark_may_be_spelled_like_crfsuites_outside_label(feature_file):
+    path = feature_file('[[template]]\nname = "w"\nuse = ["word[0]"]')
+    corpus = [Document("", ["a", "b", "a"], marks=["O", "", "O"]), Document("", ["b"], marks=["."])]
+    fitted = PunctuationCRF(path, c1=0.0).fit(corpus)
+    assert fitted.classes_.tolist() == ["", "O", "."]
+    assert fitted.predict([Document("", ["a"])]) == [["O"]]
+
+
+@pytest.mark.parametrize("mark", ["a b", "0", "1:2", "\n", "\t", "ż\0", "\\", "…"])
+def test_a_mark_may_be_spelled_in_any_way(feature_file, mark):
+    fitted = PunctuationCRF(feature_file(), c1=0.0).fit([Document("", ["a", "b", "c"], marks=[mark, "", "."])])
+    assert fitted.predict([Document("", ["a", "b", "c"])]) == [[mark, "", "."]]
+
+
+def test_only_marks_of_the_training_set_are_placed(feature_file):
+    path = feature_file('[[template]]\nname = "w"\nuse = ["word[0]"]')
+    corpus = [Document("", ["a", "b"], marks=[",", "."]), Document("", ["b"], marks=["."])]
+    fitted = PunctuationCRF(path, c1=0.0).fit(corpus)  # no word without a mark
+    assert fitted.classes_.tolist() == [".", ","]
+    assert fitted.predict([Document("", ["a", "b"])]) == [[",", "."]]
+    assert fitted.predict_marginals([Document("", ["a", "b"])])[0].shape == (2, 2)
+
+
+def test_255_marks_are_stored_whole(feature_file):
+    path = feature_file('[[template]]\nname = "w"\nuse = ["word[0]"]')
+    corpus = [Document("", [f"w{i}"], marks=[f"m{i}" if i else ""]) for i in range(255)]
+    fitted = PunctuationCRF(path, c1=0.0, max_iterations=3).fit(corpus)
+    chain = fitted.chain_
+    again = LinearChain.from_arrays(chain.to_arrays(), chain.labels, fitted.features_.templates, {})
+    np.testing.assert_array_equal(again.weights, chain.weights)
+    with pytest.raises(CorpusError, match=r"^the training set has 256 different marks, expected at most 255; check wh"):
+        fitted.fit([*corpus, Document("", ["x"], marks=["m255"])])
 
 
 def test_marks_may_be_given_apart_from_the_documents(feature_file):

@@ -54,8 +54,23 @@ def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")  # by hand, since root may read everything
 
     monkeypatch.setattr("builtins.open", refuse)
-    with pytest.raises(CorpusError, match=r"a\.txt: cannot be read \(Permission denied\); check its permissions\.$"):
+    with pytest.raises(CorpusError) as caught:
         read(tmp_path / "a.txt")
+    assert str(caught.value).endswith("a.txt: cannot be read (Permission denied); check the path and its permissions.")
+
+
+def test_a_file_where_a_folder_should_be(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CorpusError, match=r"a\.txt: cannot be read \(Not a directory\); check the path and its perm"):
+        read(tmp_path / "file" / "a.txt")
+
+
+def test_an_error_inside_is_not_blamed_on_the_file(tmp_path):
+    (tmp_path / "a.txt").write_text("x")
+    with pytest.raises(FileNotFoundError, match="other"), open_input(tmp_path / "a.txt"):
+        (tmp_path / "other").read_text()
+    with pytest.raises(PermissionError, match="denied"), open_input(tmp_path / "a.txt"):
+        raise PermissionError(13, "Permission denied")
 
 
 TEXT = b"a text of some length, so that there is something to damage\n" * 40
@@ -68,6 +83,7 @@ TEXT = b"a text of some length, so that there is something to damage\n" * 40
         pytest.param(lambda raw: raw[: len(raw) // 2], id="truncated"),
         pytest.param(lambda raw: raw[:-1], id="last byte missing"),
         pytest.param(lambda _raw: b"plain text", id="not compressed"),
+        pytest.param(lambda raw: raw[:14] + bytes([raw[14] ^ 0xFF]) + raw[15:], id="inside"),
         pytest.param(lambda raw: raw[:-6] + bytes(b ^ 0xFF for b in raw[-6:]), id="checksum"),
     ],
 )
@@ -168,6 +184,13 @@ def test_a_folder_that_cannot_be_written_into(tmp_path, folder):
     (tmp_path / "file").write_text("")
     with pytest.raises(CorpusError, match=r"out\.txt: cannot be written \(.+\); check the folder\.$"):
         write(tmp_path / folder / "out.txt", "x")
+
+
+def test_a_folder_in_place_of_the_output(tmp_path):
+    (tmp_path / "out").mkdir()
+    with pytest.raises(CorpusError, match=r"out: is a folder, expected the name of a file to write; add one\.$"):
+        write(tmp_path / "out", "x")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_a_dash_is_standard_output(monkeypatch):

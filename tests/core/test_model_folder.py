@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import stat
 import zipfile
 from pathlib import Path
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crfpunct.errors import ModelError
-from crfpunct.model_folder import FORMAT, ModelFolder, check_free, pack, read, write
+from crfpunct.model_folder import FORMAT, ModelFolder, _manifest_sum, check_free, pack, read, write
 
 CONTENT = ModelFolder({"language": "pl"}, {"punct.npz": b"arrays", "templates/punct.toml": b"[train]", "card.md": b"#"})
 
@@ -34,8 +35,12 @@ def folder(tmp_path):
 
 
 def rewrite_manifest(folder: Path, **changes) -> None:
+    """A manifest with other entries (... for none), as a program would write it that knows how to add it up."""
     manifest = json.loads((folder / "model.json").read_text()) | changes
-    (folder / "model.json").write_text(json.dumps({k: v for k, v in manifest.items() if v is not ...}))
+    manifest = {key: value for key, value in manifest.items() if value is not ...}
+    if isinstance(manifest.get("sha256"), dict) and manifest["sha256"]:
+        manifest["sha256"]["model.json"] = _manifest_sum(manifest)
+    (folder / "model.json").write_text(json.dumps(manifest))
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -93,7 +98,7 @@ def test_the_manifest_names_format_and_checksums(folder):
     manifest = json.loads((folder / "model.json").read_text(encoding="utf-8"))
     assert manifest["format"] == FORMAT
     assert manifest["sha256"]["card.md"] == hashlib.sha256(b"#").hexdigest()
-    assert manifest["sha256"].keys() == CONTENT.files.keys()
+    assert manifest["sha256"].keys() == CONTENT.files.keys() | {"model.json"}
 
 
 def test_a_folder_has_the_permissions_of_any_new_folder(folder, tmp_path):
@@ -124,7 +129,10 @@ def test_a_write_that_fails_leaves_nothing(tmp_path, monkeypatch, failing):
         return real(path, data)
 
     monkeypatch.setattr(Path, "write_bytes", second_fails)
-    with pytest.raises((type(failing), ModelError)):
+    with pytest.raises(
+        ModelError if isinstance(failing, OSError) else Interrupted,
+        match=r"pl: cannot be written \(No space left\); the folder is as it was\.$|^$",
+    ):
         write(tmp_path / "pl", CONTENT)
     assert len(calls) == 2
     assert list(tmp_path.iterdir()) == []
@@ -138,6 +146,24 @@ def test_a_write_that_fails_leaves_the_old_model(folder, monkeypatch):
 
     monkeypatch.setattr(Path, "write_bytes", fails)
     with pytest.raises(Interrupted):
+        write(folder, ModelFolder({}, {"other.npz": b""}), force=True)
+    assert contents(folder) == before
+    assert list(folder.parent.iterdir()) == [folder]
+
+
+@pytest.mark.parametrize("failing_call", [1, 2])
+def test_a_renaming_that_fails_leaves_the_old_model(folder, monkeypatch, failing_call):
+    before = contents(folder)
+    real, calls = Path.rename, []
+
+    def fails_once(path, target):
+        calls.append(path)
+        if len(calls) == failing_call:
+            raise OSError(5, "I/O error")
+        return real(path, target)
+
+    monkeypatch.setattr(Path, "rename", fails_once)
+    with pytest.raises(ModelError, match=r"pl: cannot be written \(I/O error\); the folder is as it was\.$"):
         write(folder, ModelFolder({}, {"other.npz": b""}), force=True)
     assert contents(folder) == before
     assert list(folder.parent.iterdir()) == [folder]
@@ -208,7 +234,7 @@ def test_a_file_that_was_truncated_or_altered(folder, name, change):
 
 def test_a_file_that_is_missing(folder):
     (folder / "punct.npz").unlink()
-    assert refused(folder).startswith("/punct.npz: cannot be read (No such file or directory); train it again")
+    assert re.match(r"/punct\.npz: cannot be read \(.*No such file or directory.*\); train it again", refused(folder))
 
 
 def test_a_newer_format_names_both_numbers(folder):
@@ -223,7 +249,7 @@ def test_an_older_format_names_both_numbers(folder):
     assert refused(folder).startswith(f"/model.json: format {FORMAT - 1} is older than {FORMAT}, no longer read; train")
 
 
-@pytest.mark.parametrize("number", [..., None, "1", 1.0])
+@pytest.mark.parametrize("number", [..., None, "1", 1.0, True])
 def test_no_format_number(folder, number):
     rewrite_manifest(folder, format=number)
     assert refused(folder).startswith(f"/model.json: no format number in it; expected {FORMAT}; train it again")
@@ -233,6 +259,29 @@ def test_no_format_number(folder, number):
 def test_a_manifest_that_is_no_json(folder, raw):
     (folder / "model.json").write_bytes(raw)
     assert refused(folder).startswith("/model.json: cannot be read (")
+
+
+@pytest.mark.parametrize(
+    "alter",
+    [
+        lambda raw: raw.replace('"pl"', '"en"'),
+        lambda raw: raw.replace('"language"', '"langauge"'),
+        lambda raw: raw.replace('"sha256"', '"data": null, "sha256"'),
+        # A file that is no longer listed would no longer be checked.
+        lambda raw: raw.replace(f'"card.md": "{hashlib.sha256(b"#").hexdigest()}",', ""),
+    ],
+)
+def test_a_manifest_that_was_altered(folder, alter):
+    raw = (folder / "model.json").read_text(encoding="utf-8")
+    assert alter(raw) != raw
+    (folder / "model.json").write_text(alter(raw), encoding="utf-8")
+    assert refused(folder).startswith("/model.json: altered: its checksum is not the one it states; train it again")
+
+
+def test_a_manifest_may_be_spelled_in_another_way(folder):
+    manifest = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    (folder / "model.json").write_text(json.dumps(manifest, indent=None, sort_keys=True))
+    assert read(folder) == ModelFolder(manifest, CONTENT.files)
 
 
 def test_a_manifest_that_is_no_object(folder):
@@ -253,6 +302,12 @@ def test_a_manifest_that_points_outside(folder, name):
     assert refused(folder).startswith(f"/model.json: names a file outside the folder ({name}); ")
 
 
+@pytest.mark.parametrize("name", ["a\0b", ".", "templates", "x" * 300])
+def test_a_manifest_that_names_no_file(folder, name):
+    rewrite_manifest(folder, sha256={name: hashlib.sha256(b"").hexdigest()})
+    assert ": cannot be read (" in refused(folder)
+
+
 @pytest.mark.parametrize("name", ["missing", "empty", "file"])
 def test_what_is_no_model_folder(tmp_path, name):
     (tmp_path / "empty").mkdir()
@@ -266,7 +321,17 @@ def npz_of_objects() -> bytes:
     return stream.getvalue()
 
 
-@pytest.mark.parametrize("raw", [b"no arrays", pack({"a": np.arange(9)})[:-30], npz_of_objects()])
+def npy() -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, np.arange(3))
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b"no arrays", pack({"a": np.arange(9)})[:-30], npz_of_objects(), npy(), np.lib.format.magic(1, 0)],
+    ids=["empty", "text", "truncated", "objects", "npy", "magic alone"],
+)
 def test_what_are_no_arrays(raw):
     with pytest.raises(
         ModelError, match=r"^a\.npz: cannot be read as arrays \(.*\); train it again, or fetch it again"

@@ -39,9 +39,16 @@ def test_every_word_has_a_value_that_can_stand_on_a_line(word):
 
 
 @given(words)
-def test_a_looked_up_form_is_lower_case_and_not_empty(word):
+def test_a_looked_up_form_is_composed_and_not_empty(word):
     assert normal(word)
+    assert unicodedata.is_normalized("NFC", normal(word))
     assert normal(word) == normal(unicodedata.normalize("NFD", word))
+
+
+@settings(max_examples=300)
+@given(words)
+def test_the_form_looked_up_is_a_fixed_point_whatever_the_word(word):
+    assert normal(normal(word)) == normal(word)
 
 
 @given(st.text("aąćębGŁ09.,?!-'", min_size=1, max_size=12))
@@ -330,6 +337,12 @@ def test_a_gap_on_an_edge_belongs_to_the_longer_bin(name):
         below = Observation(name).of_pauses(pauses_of([[((0, 0), 1), ((edge - 1, edge), 1)]]))[0]
         at = Observation(name).of_pauses(pauses_of([[((0, 0), 1), ((edge, edge), 1)]]))[0]
         assert (below, at) == (FIRST_VALUE + 1 + i, FIRST_VALUE + 2 + i)
+
+
+def test_a_word_whose_start_alone_is_unknown_has_no_onset():
+    document = [((-1, 300), 3), ((900, 1000), 3)]
+    assert named("onset", 0, [document]) == ["no times", "no times"]
+    assert named("gap", 0, [document]) == ["600–720", "no times"]
 
 
 def test_names_of_values_are_distinct():

@@ -14,7 +14,7 @@ from crfpunct.document import Document
 from crfpunct.errors import ModelError
 from crfpunct.estimators import PunctuationCRF
 from crfpunct.marks import Typography
-from crfpunct.model_folder import ModelFolder, pack
+from crfpunct.model_folder import ModelFolder, _manifest_sum, pack
 from crfpunct.restorer import Punctuator, Restorer
 
 FEATURES = '[text]\ndash = "—"\n[[template]]\nname = "w"\nuse = ["word[0]"]\n[[template]]\nname = "g"\nuse = ["gap[0]"]'
@@ -57,8 +57,10 @@ def folder(tmp_path, feature_file, chains):
 
 
 def rewrite_manifest(folder, change) -> None:
+    """A manifest with a change, as a program would write it that knows how to add it up."""
     manifest = json.loads((folder / "model.json").read_text(encoding="utf-8"))
     change(manifest)
+    manifest["sha256"]["model.json"] = _manifest_sum(manifest)
     (folder / "model.json").write_text(json.dumps(manifest))
 
 
@@ -126,9 +128,15 @@ def test_a_word_that_carries_a_mark_gets_no_second_one(chains):
     assert model.restore("ala ma kota? tak.") == "ala ma kota? tak."
 
 
+def test_white_space_stays_and_words_are_split_at_ascii_white_space_alone(chains):
+    model = Restorer(Punctuator(**chains), Typography(), {})
+    assert model.restore(" ala\tma  kota\n\ntak\r\n") == " ala\tma  kota.\n\ntak.\r\n"
+    assert model.restore("ala\u00a0ma kota") == "ala\u00a0ma kota."
+
+
 def test_nothing_to_restore(chains):
     model = Restorer(Punctuator(**chains), Typography(), {})
-    assert model.restore("") == model.restore(" \n") == ""
+    assert [model.restore(text) for text in ("", " ", " \n")] == ["", " ", " \n"]
     assert list(model.tag([])) == []
     assert [document.marks for document in model.tag([Document("", [])])] == [[]]
 
@@ -167,6 +175,52 @@ def test_a_damaged_model_names_the_file(folder):
 def test_arrays_that_do_not_fit_name_the_folder(folder):
     rewrite_manifest(folder, lambda manifest: manifest["punct"]["chains"]["text"]["labels"].append("?"))
     assert refused(folder).startswith(": its weights do not fit its attributes (")
+
+
+def test_a_manifest_that_was_altered(folder):
+    raw = (folder / "model.json").read_text(encoding="utf-8")
+    (folder / "model.json").write_text(raw.replace('"."', '"?"'), encoding="utf-8")
+    assert refused(folder).startswith("/model.json: altered: its checksum is not the one it states; train it again")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda part: part.pop("features"),
+        lambda part: part.pop("joined_parts"),
+        lambda part: part.pop("chains"),
+        lambda part: part.update(features=1),
+        lambda part: part.update(features="other"),
+        lambda part: part.update(joined_parts=None),
+        lambda part: part.update(chains={}),
+        lambda part: part.update(chains={"texts": part["chains"]["text"]}),
+        lambda part: part["chains"]["text"].pop("labels"),
+        lambda part: part["chains"].update(text=1),
+    ],
+)
+def test_a_manifest_that_does_not_describe_its_files(folder, change):
+    rewrite_manifest(folder, lambda manifest: change(manifest["punct"]))
+    assert refused(folder).startswith(": its model.json does not describe its files (")
+
+
+def test_a_manifest_whose_part_is_no_object(folder):
+    rewrite_manifest(folder, lambda manifest: manifest.update(punct=[1]))
+    assert refused(folder).startswith(": its model.json does not describe its files (")
+
+
+def test_templates_that_are_not_listed(folder):
+    rewrite_manifest(folder, lambda manifest: manifest["sha256"].pop("templates/mine.toml"))
+    assert "mine.toml: not among the model's copies of its feature files" in refused(folder)
+
+
+def test_templates_come_from_the_folder_alone(folder, tmp_path):
+    # The manifest cannot make us read what no checksum covers.
+    (tmp_path / "mine.toml").write_text("[[template]]\nname = 'w'\nuse = ['word[1]']", encoding="utf-8")
+    expected = restorer.load(folder).punctuator.text.index.templates
+    rewrite_manifest(folder, lambda manifest: manifest["punct"].update(features=str(tmp_path / "mine")))
+    assert restorer.load(folder).punctuator.text.index.templates == expected
+    rewrite_manifest(folder, lambda manifest: manifest["punct"].update(features="punct"))
+    assert "punct.toml: not among the model's copies of its feature files" in refused(folder)
 
 
 def test_arrays_that_are_not_listed(folder):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crfpunct import templates
-from crfpunct.errors import CorpusError, TemplateError
+from crfpunct.errors import CrfpunctError, TemplateError
 from crfpunct.observations import PAUSE_OBSERVATIONS, SIZED, WORD_OBSERVATIONS, Observation
 from crfpunct.templates import MAX_OFFSET, TrainOptions
 
@@ -97,21 +97,45 @@ def test_a_chain_of_files(load, tmp_path):
     assert list(map(str, found.templates)) == ["word[0]", "word[1]", "word[2]"]
     assert found.options == TrainOptions(c1=1, c2=2, max_iterations=3)
     assert found.dash == "—"
-    assert list(found.files) == ["mine.toml", "middle.toml", "root.toml"]
+    assert list(found.files) == ["root.toml", "middle.toml", "mine.toml"]
     assert all((tmp_path / name).read_bytes() == raw for name, raw in found.files.items())
 
 
-def test_a_file_of_ones_own_extends_a_shipped_one_and_its_copies_read_the_same(load, tmp_path):
+def test_a_file_of_ones_own_extends_a_shipped_one_and_its_copies_read_the_same(load):
     found = load(
         'extends = "punct"\n[lexicon]\nsaid = "said.txt"\n[[template]]\nname = "s"\nuse = ["lexicon.said[1]"]',
         said="dodał\n",
     )
-    copies = tmp_path / "copies"
-    copies.mkdir()
-    for name, raw in found.files.items():
-        (copies / name).write_bytes(raw)
     assert found.templates[:-1] == templates.load("punct").templates
-    assert templates.load("mine", copies) == found
+    assert templates.load_copies("mine", found.files) == found
+
+
+def test_copies_are_read_alone(load):
+    found = load('extends = "root"\n[lexicon]\nsaid = "said.txt"', root=ONE, said="dodał\n")
+    assert templates.load_copies("mine", found.files) == found
+    # Nothing beside the copies is looked at, not even what is shipped.
+    for missing in found.files:
+        copies = {name: raw for name, raw in found.files.items() if name != missing}
+        with pytest.raises(TemplateError, match=rf"{missing}: not among the model's copies of its feature files\.$"):
+            templates.load_copies("mine", copies)
+    with pytest.raises(TemplateError, match=r"punct\.toml: not among the model's copies"):
+        templates.load_copies("punct", {})
+
+
+@pytest.mark.parametrize("name", ["../mine", "/etc/mine"])
+def test_copies_go_by_name(load, name):
+    found = load(ONE)
+    assert templates.load_copies(name, found.files).templates == found.templates
+    with pytest.raises(TemplateError, match=r"mine\.toml: not among the model's copies"):
+        templates.load_copies(name, {})
+
+
+@pytest.mark.parametrize("name", ["mine.tml", "mine"])
+def test_a_feature_file_is_named_toml(tmp_path, name):
+    # As a copy it is looked for under the name of the feature set.
+    (tmp_path / name).write_text(ONE)
+    with pytest.raises(TemplateError, match=rf"{name}: not the name of a TOML file; let it end in \.toml\.$"):
+        templates.load(tmp_path / name)
 
 
 def test_a_template_may_be_empty_where_another_file_has_one(load):
@@ -157,13 +181,20 @@ def template(*lines) -> str:
             "template 't': use = ['word[{j}]'] names a placeholder that `for` (k) does not list",
         ),
         (template('use = ["word[{}]"]', "for = { k = [1] }"), "names a placeholder that `for` (k) does not list"),
+        (template('use = ["word[{k.x}]"]', "for = { k = [1] }"), "names a placeholder that `for` (k) does not list"),
+        (template('use = ["word[{k[0]}]"]', "for = { k = [1] }"), "names a placeholder that `for` (k) does not list"),
+        (template('use = ["word[{k"]', "for = { k = [1] }"), "names a placeholder that `for` (k) does not list"),
+        (template('use = ["lexicon.x[0]"]'), "template 't': unknown lexicon 'x'; known: none"),
         ('[[template]]\nuse = ["word[0]"]', "template number 1: has no name"),
         (ONE + '[[template]]\nname = "again"\nuse = ["word[0]"]', "template 'again' repeats 'w': both use word[0]"),
+        (ONE + '[[template]]\nname = "w"\nuse = ["word[1]"]', "template 'w': the name is taken; choose another"),
         ("template = 1", "template = 1; expected tables, each headed [[template]]"),
         ("template = [1]", "template = [1]; expected tables, each headed [[template]]"),
         ("train = 1\n" + ONE, "train = 1; expected a table, [train]"),
         ("[train]\nc3 = 1\n" + ONE, "[train]: unknown key 'c3'; known: c1, c2, max_iterations"),
         ("[train]\nc1 = -1\n" + ONE, "[train]: c1 = -1; expected a number of at least 0"),
+        ("[train]\nc1 = nan\n" + ONE, "[train]: c1 = nan; expected a number of at least 0"),
+        ("[train]\nc2 = inf\n" + ONE, "[train]: c2 = inf; expected a number of at least 0"),
         ('[train]\nc1 = "1"\n' + ONE, "[train]: c1 = '1'; expected a number of at least 0"),
         ("[train]\nc2 = true\n" + ONE, "[train]: c2 = True; expected a number of at least 0"),
         ("[train]\nmax_iterations = 0\n" + ONE, "[train]: max_iterations = 0; expected a whole number of at least 1"),
@@ -172,7 +203,10 @@ def template(*lines) -> str:
         ("[text]\ndash = ''\n" + ONE, "[text]: dash = ''; expected one sign"),
         ("[lexicon]\nsaid = 1\n" + ONE, "lexicon: said = 1; expected the name of a file"),
         ('[lexicon]\nsaid = "../said.txt"\n' + ONE, "lexicon: said = '../said.txt'; expected the name of a file"),
-        ("extends = 1\n" + ONE, "extends = 1; expected the name of one feature file"),
+        ("extends = 1\n" + ONE, "extends = 1; expected the name of a feature file in the same folder, or of a shipped"),
+        ('extends = "../s/a"\n' + ONE, "extends = '../s/a'; expected the name of a feature file in the same folder"),
+        ('extends = "/a"\n' + ONE, "extends = '/a'; expected the name of a feature file in the same folder"),
+        ('extends = "."\n' + ONE, "extends = '.'; expected the name of a feature file in the same folder"),
         ("[train]\nc1 = 1", "no [[template]] in it; a feature file needs at least one"),
         ("= 1", "not a TOML file: "),
     ],
@@ -209,6 +243,22 @@ def test_a_model_folder_could_not_keep_two_files_of_one_name(load):
         load('extends = "punct"', punct=text)
 
 
+def test_nor_two_lexicons_of_one_name(tmp_path, monkeypatch):
+    (tmp_path / "shipped").mkdir()
+    (tmp_path / "shipped" / "theirs.toml").write_text('[lexicon]\ntheirs = "said.txt"\n' + ONE)
+    (tmp_path / "shipped" / "said.txt").write_text("rzekł\n")
+    monkeypatch.setattr(templates, "find_features", lambda name: tmp_path / "shipped" / f"{name}.toml")
+    (tmp_path / "said.txt").write_text("dodał\n")
+    (tmp_path / "mine.toml").write_text('extends = "theirs"\n[lexicon]\nmine = "said.txt"')
+    with pytest.raises(TemplateError, match=r"two files are named said\.txt; rename one"):
+        templates._loaded(tmp_path / "mine.toml", None)
+    # The same list twice is one file.
+    (tmp_path / "said.txt").write_text("rzekł\n")
+    found = templates._loaded(tmp_path / "mine.toml", None)
+    assert found.lexicons == {"theirs": {"rzekł": "yes"}, "mine": {"rzekł": "yes"}}
+    assert templates.load_copies("mine", found.files) == found
+
+
 def test_a_file_that_extends_nothing_known(load):
     with pytest.raises(TemplateError, match=r"klingon: no such feature file.*\(.*punct.*\)"):
         load('extends = "klingon"')
@@ -229,6 +279,7 @@ def test_a_file_that_is_not_utf8(tmp_path):
     ("lexicon", "message"),
     [
         ("a\tb\tc\n", r"said\.txt:1: 'a\\tb\\tc'; expected a word, or word TAB class"),
+        ("\tclass\n", r"said\.txt:1: '\\tclass'; expected a word, or word TAB class"),
         ("# words\ndodał\nDodał\n", r"said\.txt:3: 'Dodał' stands twice; remove one of the two lines"),
     ],
 )
@@ -237,9 +288,22 @@ def test_a_lexicon_with_a_mistake(load, lexicon, message):
         load('[lexicon]\nsaid = "said.txt"\n' + ONE, said=lexicon)
 
 
-def test_a_lexicon_that_is_not_there(load):
-    with pytest.raises((TemplateError, CorpusError), match=r"said\.txt: no such file"):
-        load('[lexicon]\nsaid = "said.txt"\n' + ONE)
+def test_a_lexicon_that_is_not_there_is_one_mistake_of_several(load):
+    found = mistakes(load, 'zzz = 1\n[lexicon]\nsaid = "said.txt"\n' + ONE)
+    assert "unknown section 'zzz'" in found
+    assert found.endswith("said.txt: cannot be read (No such file or directory)")
+
+
+def test_a_lexicon_that_is_not_utf8(tmp_path):
+    (tmp_path / "said.txt").write_bytes(b"doda\xb3\n")
+    (tmp_path / "mine.toml").write_text('[lexicon]\nsaid = "said.txt"\n' + ONE)
+    with pytest.raises(CrfpunctError, match=r"said\.txt:1: byte 5 \(0xb3\) is not UTF-8"):
+        templates.load(tmp_path / "mine.toml")
+
+
+def test_a_folder_instead_of_a_feature_file(tmp_path):
+    with pytest.raises(TemplateError, match=r": cannot be read \(Is a directory\)\.$"):
+        templates.load(tmp_path)
 
 
 def test_numbers_of_toml_are_numbers(load):
