@@ -156,7 +156,8 @@ def _rows(raw: str, span: Span) -> Iterator[list[Token]]:
         if row and row[0].word in _SPEAKER_SIGNS:
             row.pop(0)
         label = next((i for i, token in enumerate(row[:_LABEL_WORDS]) if token.word[-1] == ":"), None)
-        if label is not None and "".join(token.word for token in row[: label + 1]).isupper():
+        # In a line all of capitals, these say nothing about the part in front of a colon.
+        if label is not None and _capitals(row[: label + 1]) and not _capitals(row[label + 1 :]):
             row = row[label + 1 :]
         words: list[Token] = []
         inside = False
@@ -168,6 +169,10 @@ def _rows(raw: str, span: Span) -> Iterator[list[Token]]:
             if "]" in token.word:
                 inside = False
         yield words
+
+
+def _capitals(row: list[Token]) -> bool:
+    return "".join(token.word for token in row).isupper()
 
 
 def cues_of(document: Document) -> list[Cue]:

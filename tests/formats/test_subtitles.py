@@ -41,6 +41,8 @@ def cue(text):
         ("tak - nie", ["tak", "-", "nie"]),
         ("JAN KOWALSKI: tak\n- ANNA: nie", ["tak", "nie"]),
         ("powiedział: tak", ["powiedział:", "tak"]),
+        ("JAN: 5", ["5"]),
+        ("ODPOWIEDŹ TO: TAK", ["ODPOWIEDŹ", "TO:", "TAK"]),
         ("TO JEST BARDZO DŁUGIE ZDANIE: TAK", ["TO", "JEST", "BARDZO", "DŁUGIE", "ZDANIE:", "TAK"]),
         ("[śmiech w tle] no tak [brawa]", ["no", "tak"]),
         ("[SPEAKER_01]: no tak", ["no", "tak"]),
