@@ -6,7 +6,9 @@ Equal to `LinearChain.emissions`, the plain way, up to the rounding of sums in a
    row of L weights; a token then costs one gather per offset. Word types that training never saw get their row when
    they first turn up, from prefix, suffix and shape, and are kept in a bounded cache (`_Types`).
 2. *Product tables.* Templates whose observations have few values (pauses, kinds of words) are summed into tables over
-   the product of the values, several templates in one table, so that they cost one gather per table.
+   the product of the values, several templates in one table, so that they cost one gather per table. Templates that
+   join one word with such observations are summed into tables over word classes and values: a class is what
+   the templates tell apart of a word (`_Crossing`).
 3. *A trie of conjunctions.* All other templates are paths of observations at relative offsets; templates with the
    same path at different offsets share it, and a longer path starts from the places where its first part was found.
    A path is followed only where its words occur in any of its attributes: two bit tests that rule most tokens out.
@@ -17,8 +19,9 @@ Positions: documents are laid end to end with `reach` edge tokens before, betwee
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain as concatenated
 
@@ -44,7 +47,7 @@ _PRODUCT_ROWS = 1 << 14
 #: A lookup over at most so many pairs is an array; a larger one is hashed.
 _DENSE_PAIRS = 1 << 17
 
-_NO_BIT = np.uint64(0)
+_NO_BIT = np.uint32(0)
 _EDGE_TYPE = 0  # the word type of the padding
 
 Place = tuple[Observation, int]  # an observation at an offset
@@ -66,6 +69,7 @@ class Tables:
             for o, _ in template.use
         }
         self._products: list[_Product] = []
+        self._crossings: dict[tuple[int, frozenset[Place]], _Crossing] = {}
         self._trie: dict[Observation, _Node] = {}
         one_word: list[tuple[Template, list[IntArray], FloatArray]] = []
         for template, keys, first in zip(templates, chain.index.keys, chain.index.first_ids(), strict=True):
@@ -73,27 +77,32 @@ class Tables:
                 continue
             parts = split_keys(keys, chain.index.radices(template))
             weights = chain.weights[first : first + len(keys)]
+            few = [i for i, (o, _) in enumerate(template.use) if self.sizes[o] <= _FEW_VALUES]
+            many_at = sorted({template.use[i][1] for i in range(len(parts)) if i not in few})
             if len({offset for _, offset in template.use}) == 1 and not any(o.is_pause for o, _ in template.use):
                 one_word.append((template, parts, weights))
-            elif all(self.sizes[o] <= _FEW_VALUES for o, _ in template.use) and self._rows(template) <= _PRODUCT_ROWS:
+            elif not many_at and self._rows(template.use) <= _PRODUCT_ROWS:
                 self._add_to_product(template, parts, weights)
+            elif len(many_at) == 1 and self._rows(template.use[i] for i in few) <= _FEW_VALUES:
+                offset, places = many_at[0], frozenset(template.use[i] for i in few)
+                crossing = _Crossing(offset, places, self.sizes, self.labels)
+                self._crossings.setdefault((offset, places), crossing).add(template, parts, weights)
             else:
                 self._add_to_trie(template, parts, weights)
         self._nodes = [node for root in self._trie.values() for node in root.children.values()]
-        for bit, node in enumerate(self._nodes):
-            node.bit = np.uint64(
-                1 << bit % 64
-            )  # two nodes may share a bit: the filter is weaker, the lookup still exact
+        for number, node in enumerate(self._nodes):
+            # Two nodes may share a bit: the filter is weaker, the lookup as exact.
+            node.bit = np.uint32(1 << number % 32)
             for step in node.walk():
                 step.compile()
-        self._words = _Words(chain, one_word, self._per_type(), self._nodes)
+        self._words = _Words(chain, one_word, self._per_type(), list(self._crossings.values()), self._nodes)
         self._cache = _Types(self._words)
         self._lock = threading.Lock()
 
     # ---- compiling
 
-    def _rows(self, template: Template) -> int:
-        return int(np.prod([self.sizes[o] for o, _ in template.use]))
+    def _rows(self, places: Iterable[Place]) -> int:
+        return math.prod(self.sizes[o] for o, _ in places)
 
     def _add_to_product(self, template: Template, parts: list[IntArray], weights: FloatArray) -> None:
         """Into the first table that stays small enough with it, else into a new one."""
@@ -122,8 +131,9 @@ class Tables:
     def _per_type(self) -> list[Observation]:
         """Word observations whose numbers are needed token by token."""
         in_products = [o for product in self._products for o, _ in product.places]
-        in_trie = [o for root in self._trie.values() for node in root.walk() for o in (node.observation,)]
-        return [o for o in dict.fromkeys(in_products + in_trie) if not o.is_pause]
+        in_crossings = [o for crossing in self._crossings.values() for o, _ in crossing.places]
+        in_trie = [node.observation for root in self._trie.values() for node in root.walk()]
+        return [o for o in dict.fromkeys(in_products + in_crossings + in_trie) if not o.is_pause]
 
     # ---- tagging
 
@@ -196,14 +206,22 @@ class Tables:
     def _blocks(self, layout: _Layout) -> Iterator[tuple[int, FloatArray]]:
         """Emissions, block by block: the position of the first row, and scores (positions, L)."""
         reach, end = layout.reach, len(layout.types) - layout.reach
+        if self._nodes:
+            first_bits = layout.rows.first_bits[layout.types]
+            second_bits = layout.rows.second_bits[layout.types]
         for low in range(reach, end, BLOCK_POSITIONS):
             high = min(low + BLOCK_POSITIONS, end)
-            scores = self._words.scores(layout, low, high)
+            # A path of the trie can belong to marks a little outside the block: they go into rows that are cut off.
+            margin = 2 * reach
+            wide = np.zeros((high - low + 2 * margin, self.labels))
+            scores = wide[margin:-margin]
+            self._words.add_scores(layout, low, high, scores)
             for product in self._products:
-                scores += product.scores(layout, low, high)
+                scores += product.table.take(product.key(layout, low, high), axis=0)
+            for number, crossing in enumerate(self._crossings.values()):
+                crossing.add_scores(layout, low, high, number, scores)
             for node in self._nodes:
-                # A path that starts `base` behind the mark's place is looked for where its places are in the block.
-                node.add_scores(layout, low, high, scores)
+                node.add_scores(layout, low, high, first_bits, second_bits, wide, margin)
             yield low, scores
         if end <= reach:
             yield reach, np.zeros((0, self.labels))
@@ -249,15 +267,25 @@ class _Layout:
 class _Rows:
     """What the word types contribute, by type number (capacity, …); row 0 is the edge of a document.
 
-    scores: per offset, the summed weights (capacity, L). numbers: per observation the value number. bits: which
-    paths of the trie the type may start (and, one position up, continue). characters: length of the normal form.
+    scores: per offset, the summed weights (capacity, L). classes: per crossing the word's class. numbers: per
+    observation the value number. bits: which paths of the trie the type may start, and which it may go on as second
+    word. characters: length of the normal form. crossed: per crossing, the weights of its classes (classes, L · rows).
     """
 
     scores: dict[int, FloatArray]
+    classes: list[NDArray[np.int32]]
     numbers: dict[Observation, NDArray[np.int32]]
-    first_bits: NDArray[np.uint64]
-    second_bits: NDArray[np.uint64]
+    first_bits: NDArray[np.uint32]
+    second_bits: NDArray[np.uint32]
     characters: NDArray[np.int32]
+    crossed: list[FloatArray]
+
+    def by_type(self) -> Iterator[NDArray[np.generic]]:
+        """All arrays that have a row per type."""
+        yield from self.scores.values()
+        yield from self.classes
+        yield from self.numbers.values()
+        yield from (self.first_bits, self.second_bits, self.characters)
 
 
 class _Words:
@@ -268,14 +296,17 @@ class _Words:
         chain: LinearChain,
         one_word: Sequence[tuple[Template, list[IntArray], FloatArray]],
         per_type: Sequence[Observation],
+        crossings: Sequence[_Crossing],
         nodes: Sequence[_Node],
     ) -> None:
         self.labels = len(chain.labels)
         self.lexicons = chain.index.lexicons
         self.nodes = nodes
+        self.crossings = crossings
         self.per_type = per_type
         used = [o for template, _, _ in one_word for o, _ in template.use]
-        self.observations = list(dict.fromkeys([*used, *per_type]))
+        crossed = [o for crossing in crossings for o in crossing.observations()]
+        self.observations = list(dict.fromkeys([*used, *crossed, *per_type]))
         self.number_of = {
             o: {value: number for number, value in enumerate(chain.index.values[o], FIRST_VALUE)}
             for o in self.observations
@@ -296,14 +327,16 @@ class _Words:
     def empty(self, capacity: int) -> _Rows:
         return _Rows(
             {offset: np.zeros((capacity, self.labels)) for offset in self.by_offset},
+            [np.zeros(capacity, dtype=np.int32) for _ in self.crossings],
             {o: np.zeros(capacity, dtype=np.int32) for o in self.per_type},
-            np.zeros(capacity, dtype=np.uint64),
-            np.zeros(capacity, dtype=np.uint64),
+            np.zeros(capacity, dtype=np.uint32),
+            np.zeros(capacity, dtype=np.uint32),
             np.zeros(capacity, dtype=np.int32),
+            [],
         )
 
-    def fill(self, rows: _Rows, first: int, words: Sequence[str]) -> None:
-        """Work out the types from number `first` on; None in place of a word is the edge of a document."""
+    def fill(self, rows: _Rows, first: int, words: Sequence[str]) -> dict[Observation, NDArray[np.int32]]:
+        """Work out the types from number `first` on; returns their value numbers."""
         normals = [normal(word) for word in words]
         span = slice(first, first + len(words))
         numbers = {}
@@ -314,11 +347,13 @@ class _Words:
             numbers[o] = np.array(values, dtype=np.int32)
         rows.characters[span] = np.fromiter(map(len, normals), dtype=np.int32, count=len(normals))
         self._fill(rows, span, numbers)
+        return numbers
 
-    def fill_edge(self, rows: _Rows) -> None:
-        """Type 0, the edge of a document."""
-        edge = np.full(1, EDGE, dtype=np.int32)
-        self._fill(rows, slice(0, 1), dict.fromkeys(self.observations, edge))
+    def fill_edge(self, rows: _Rows) -> dict[Observation, NDArray[np.int32]]:
+        """Type 0, the edge of a document; returns its value numbers."""
+        numbers = dict.fromkeys(self.observations, np.full(1, EDGE, dtype=np.int32))
+        self._fill(rows, slice(0, 1), numbers)
+        return numbers
 
     def _fill(self, rows: _Rows, span: slice, numbers: Mapping[Observation, NDArray[np.int32]]) -> None:
         for offset, entries in self.by_offset.items():
@@ -338,16 +373,10 @@ class _Words:
             if not node.observation.is_pause:
                 rows.second_bits[span] |= np.where(node.continues[numbers[node.observation]], node.bit, _NO_BIT)
 
-    def scores(self, layout: _Layout, low: int, high: int) -> FloatArray:
-        """The rows of the words at every offset, summed: (high - low, L)."""
-        total: FloatArray | None = None
+    def add_scores(self, layout: _Layout, low: int, high: int, scores: FloatArray) -> None:
+        """Add the rows of the words at every offset to the scores of the places low … high - 1."""
         for offset, rows in layout.rows.scores.items():
-            found = rows.take(layout.types[low + offset : high + offset], axis=0)
-            if total is None:
-                total = found
-            else:
-                total += found
-        return np.zeros((high - low, self.labels)) if total is None else total
+            scores += rows.take(layout.types[low + offset : high + offset], axis=0)
 
 
 def _mixed(
@@ -368,7 +397,10 @@ class _Types(dict[str, int]):
         self._new: list[str] = []
         self._filled = 1
         self._rows = words.empty(1 << 12)
-        words.fill_edge(self._rows)
+        # Per crossing: the numbers of a word that its templates look at, mixed into one key -> class.
+        self._classes: list[dict[int, int]] = [{} for _ in words.crossings]
+        self._rows.crossed = [np.zeros((0, crossing.rows * words.labels)) for crossing in words.crossings]
+        self._classify(slice(0, 1), words.fill_edge(self._rows))
 
     def __missing__(self, word: str) -> int:
         number = self[word] = len(self) + 1
@@ -381,20 +413,32 @@ class _Types(dict[str, int]):
             needed = self._filled + len(self._new)
             if needed > len(self._rows.characters):
                 self._rows = self._grown(max(needed, 2 * len(self._rows.characters)))
-            self._words.fill(self._rows, self._filled, self._new)
+            numbers = self._words.fill(self._rows, self._filled, self._new)
+            self._classify(slice(self._filled, needed), numbers)
             self._filled, self._new = needed, []
         return self._rows
 
+    def _classify(self, span: slice, numbers: Mapping[Observation, NDArray[np.int32]]) -> None:
+        for i, (crossing, known) in enumerate(zip(self._words.crossings, self._classes, strict=True)):
+            keys = crossing.keys(numbers)
+            before = len(known)
+            classes = [known.setdefault(key, len(known)) for key in keys.tolist()]
+            self._rows.classes[i][span] = classes
+            if len(known) > before:
+                fresh = crossing.weights_of(np.array(list(known)[before:], dtype=np.int64))
+                table = self._rows.crossed[i]
+                if len(known) > len(table):
+                    # Doubled, so that growing costs little per class; rows given out before stay valid.
+                    grown = np.zeros((max(2 * len(table), len(known)), table.shape[1]))
+                    grown[:before] = table[:before]
+                    self._rows.crossed[i] = table = grown
+                table[before : len(known)] = fresh
+
     def _grown(self, capacity: int) -> _Rows:
         rows, old = self._words.empty(capacity), self._rows
-        filled = self._filled
-        for new_table, old_table in zip(rows.scores.values(), old.scores.values(), strict=True):
-            new_table[:filled] = old_table[:filled]
-        for new_numbers, old_numbers in zip(rows.numbers.values(), old.numbers.values(), strict=True):
-            new_numbers[:filled] = old_numbers[:filled]
-        rows.first_bits[:filled] = old.first_bits[:filled]
-        rows.second_bits[:filled] = old.second_bits[:filled]
-        rows.characters[:filled] = old.characters[:filled]
+        for new_array, old_array in zip(rows.by_type(), old.by_type(), strict=True):
+            new_array[: self._filled] = old_array[: self._filled]
+        rows.crossed = old.crossed
         return rows
 
 
@@ -410,8 +454,7 @@ class _Product:
         self.shape: list[int] = []
 
     def rows_with(self, template: Template, sizes: Mapping[Observation, int]) -> int:
-        places = dict.fromkeys([*self.places, *template.use])
-        return int(np.prod([sizes[o] for o, _ in places]))
+        return math.prod(sizes[o] for o, _ in dict.fromkeys([*self.places, *template.use]))
 
     def add(
         self, template: Template, parts: list[IntArray], weights: FloatArray, sizes: Mapping[Observation, int]
@@ -432,13 +475,82 @@ class _Product:
         extra = moved.ndim - len(axes) - 1
         moved[tuple(index)] += weights.reshape(len(weights), *([1] * extra), labels)
 
-    def scores(self, layout: _Layout, low: int, high: int) -> FloatArray:
-        key: NDArray[np.int32] | None = None
-        for (observation, offset), size in zip(self.places, self.shape, strict=True):
-            values = layout.values(observation, low + offset, high + offset)
-            key = values if key is None else key * np.int32(size) + values
-        assert key is not None
-        return self.table.take(key, axis=0)
+    def key(self, layout: _Layout, low: int, high: int) -> NDArray[np.int32]:
+        """The row of the table for each of the places low … high - 1."""
+        return _product_key(layout, self.places, self.shape, low, high)
+
+
+def _product_key(
+    layout: _Layout, places: Sequence[Place], shape: Sequence[int], low: int, high: int
+) -> NDArray[np.int32]:
+    (observation, offset), *others = places
+    key = layout.values(observation, low + offset, high + offset)
+    for (observation, offset), size in zip(others, shape[1:], strict=True):
+        key = key * np.int32(size) + layout.values(observation, low + offset, high + offset)
+    return key
+
+
+class _Crossing:
+    """Templates that join one word, at one offset, with the same few small observations.
+
+    For each template the word has a number, 0 if it occurs in none of its attributes; all its numbers mixed into
+    one key are its class. Most words have no number of their own, only that of a suffix, so classes are few.
+    """
+
+    def __init__(self, offset: int, places: frozenset[Place], sizes: Mapping[Observation, int], labels: int) -> None:
+        self.offset = offset
+        self.places = sorted(places, key=str)
+        self.shape = [sizes[o] for o, _ in self.places]
+        self.rows = math.prod(self.shape)
+        self._sizes = sizes
+        self._labels = labels
+        # (word observations, lookup of their mixed values, weights by number (numbers, rows, L))
+        self._entries: list[tuple[list[Observation], _Lookup, FloatArray]] = []
+
+    def add(self, template: Template, parts: list[IntArray], weights: FloatArray) -> None:
+        word = [i for i, place in enumerate(template.use) if place not in self.places]
+        observations = [template.use[i][0] for i in word]
+        keys = self._mix([parts[i] for i in word], observations)
+        distinct, numbers = np.unique(keys, return_inverse=True)
+        row = np.zeros(len(keys), dtype=np.int64)
+        for place, size in zip(self.places, self.shape, strict=True):
+            row = row * size + parts[template.use.index(place)]
+        table = np.zeros((len(distinct) + 1, self.rows, self._labels))
+        table[numbers + 1, row] = weights
+        self._entries.append((observations, _Lookup.of(distinct), table))
+
+    def observations(self) -> list[Observation]:
+        return [o for observations, _, _ in self._entries for o in observations]
+
+    def _mix(self, parts: Sequence[IntArray], observations: Sequence[Observation]) -> IntArray:
+        key = np.zeros(len(parts[0]), dtype=np.int64)
+        for part, observation in zip(parts, observations, strict=True):
+            key = key * self._sizes[observation] + part
+        return key
+
+    def keys(self, numbers: Mapping[Observation, NDArray[np.int32]]) -> IntArray:
+        """The class key of words from their value numbers."""
+        key: IntArray = np.zeros(1, dtype=np.int64)
+        for observations, lookup, table in self._entries:
+            parts = [numbers[o].astype(np.int64) for o in observations]
+            found = lookup.find(self._mix(parts, observations))
+            found[np.any([part == UNSEEN for part in parts], axis=0)] = 0
+            key = key * len(table) + found
+        return key
+
+    def weights_of(self, keys: IntArray) -> FloatArray:
+        """The summed weights of classes, (classes, rows · L)."""
+        total = np.zeros((len(keys), self.rows * self._labels))
+        for _, _, table in reversed(self._entries):
+            keys, numbers = np.divmod(keys, len(table))
+            total += table.reshape(len(table), -1)[numbers]
+        return total
+
+    def add_scores(self, layout: _Layout, low: int, high: int, number: int, scores: FloatArray) -> None:
+        """Add the rows of the words' classes to the scores of the places low … high - 1."""
+        classes = layout.rows.classes[number][layout.types[low + self.offset : high + self.offset]]
+        row = classes * np.int32(self.rows) + _product_key(layout, self.places, self.shape, low, high)
+        scores += layout.rows.crossed[number].reshape(-1, self._labels).take(row, axis=0)
 
 
 # ---------------------------------------------------------------- 3. conjunctions
@@ -459,11 +571,13 @@ class _Node:
     children: dict[Place, _Node] = field(default_factory=dict)
     uses: list[tuple[int, IntArray, FloatArray]] = field(default_factory=list)
     keys: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    bit: np.uint64 = _NO_BIT
+    bit: np.uint32 = _NO_BIT
     lookup: _Lookup | None = None
     tables: list[tuple[int, FloatArray]] = field(default_factory=list)
     starts: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     continues: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    nearest: int = 0  # the least and the greatest offset of a path's first word from its mark's place
+    furthest: int = 0
 
     @property
     def parent_observation(self) -> Observation:
@@ -498,31 +612,39 @@ class _Node:
             table = by_base.setdefault(base, np.zeros((len(self.keys) + 1, weights.shape[1])))
             table[numbers] += weights
         self.tables = list(by_base.items())
+        bases = [base for node in self.walk() for base, _, _ in node.uses]
+        self.nearest, self.furthest = min(bases), max(bases)
 
-    def bases(self) -> Iterator[int]:
-        for node in self.walk():
-            for base, _ in node.tables:
-                yield base
+    def add_scores(
+        self,
+        layout: _Layout,
+        low: int,
+        high: int,
+        first_bits: NDArray[np.uint32],
+        second_bits: NDArray[np.uint32],
+        wide: FloatArray,
+        margin: int,
+    ) -> None:
+        """Add what this path and its continuations give to the places low … high - 1, and `margin` rows around them.
 
-    def add_scores(self, layout: _Layout, low: int, high: int, scores: FloatArray) -> None:
-        """Add what this path and its continuations give to the places low … high - 1."""
+        bits: of the word types by position.
+        """
         assert self.parent is not None
-        bases = list(self.bases())
-        first, last = low + min(bases), high + max(bases)
         # Positions of the path's first word from which a place of the block can be reached, as far as there are any.
-        first = max(first, -min(0, self.offset))
-        last = min(last, len(layout.types) - max(0, self.offset))
+        first = max(low + self.nearest, -min(0, self.offset))
+        last = min(high + self.furthest, len(layout.types) - max(0, self.offset))
         chosen = np.full(last - first, self.bit)
         if not self.parent.observation.is_pause:
-            chosen &= layout.rows.first_bits[layout.types[first:last]]
+            chosen &= first_bits[first:last]
         if not self.observation.is_pause:
-            chosen &= layout.rows.second_bits[layout.types[first + self.offset : last + self.offset]]
-        positions = first + np.flatnonzero(chosen)
+            chosen &= second_bits[first + self.offset : last + self.offset]
+        positions = first + np.flatnonzero(chosen != 0)
         if len(positions):
-            self._follow(layout, layout.values_at(self.parent.observation, positions), positions, low, high, scores)
+            path = layout.values_at(self.parent.observation, positions)
+            self._follow(layout, path, positions, wide, low - margin)
 
     def _follow(
-        self, layout: _Layout, path: NDArray[np.int32], positions: IntArray, low: int, high: int, scores: FloatArray
+        self, layout: _Layout, path: NDArray[np.int32], positions: IntArray, wide: FloatArray, first_row: int
     ) -> None:
         assert self.lookup is not None
         values = layout.values_at(self.observation, positions + self.offset)
@@ -530,17 +652,11 @@ class _Node:
         found = np.flatnonzero(numbers)
         positions, numbers = positions[found], numbers[found]
         for base, table in self.tables:
-            rows = positions - (base + low)
-            fits = (rows >= 0) & (rows < high - low)
-            if not fits.all():
-                rows, rows_of = rows[fits], numbers[fits]
-            else:
-                rows_of = numbers
-            scores[rows] += table[rows_of]
+            wide[positions - (base + first_row)] += table.take(numbers, axis=0)
         for child in self.children.values():
             near = positions + child.offset
             fits = (near >= 0) & (near < len(layout.types))
-            child._follow(layout, numbers[fits].astype(np.int32), positions[fits], low, high, scores)
+            child._follow(layout, numbers[fits].astype(np.int32), positions[fits], wide, first_row)
 
 
 @dataclass(frozen=True, slots=True)
