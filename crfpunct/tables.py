@@ -77,7 +77,7 @@ class Tables:
                 continue
             parts = split_keys(keys, chain.index.radices(template))
             weights = chain.weights[first : first + len(keys)]
-            few = [i for i, (o, _) in enumerate(template.use) if self.sizes[o] <= _FEW_VALUES]
+            few = [i for i, (o, _) in enumerate(template.use) if self._is_small(o)]
             many_at = sorted({template.use[i][1] for i in range(len(parts)) if i not in few})
             if len({offset for _, offset in template.use}) == 1 and not any(o.is_pause for o, _ in template.use):
                 one_word.append((template, parts, weights))
@@ -101,6 +101,9 @@ class Tables:
 
     # ---- compiling
 
+    def _is_small(self, observation: Observation) -> bool:
+        return observation.is_pause or self.sizes[observation] <= _FEW_VALUES
+
     def _rows(self, places: Iterable[Place]) -> int:
         return math.prod(self.sizes[o] for o, _ in places)
 
@@ -116,9 +119,7 @@ class Tables:
 
     def _add_to_trie(self, template: Template, parts: list[IntArray], weights: FloatArray) -> None:
         """Words with many values first, by offset, because they rule most places out; then the others."""
-        order = sorted(
-            range(len(parts)), key=lambda i: (self.sizes[template.use[i][0]] <= _FEW_VALUES, template.use[i][1], i)
-        )
+        order = sorted(range(len(parts)), key=lambda i: (self._is_small(template.use[i][0]), template.use[i][1], i))
         (first, base), *rest = [template.use[i] for i in order]
         node = self._trie.setdefault(first, _Node(first, 0, self.sizes[first]))
         numbers = parts[order[0]]
