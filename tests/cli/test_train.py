@@ -1,0 +1,215 @@
+"""`crfpunct train`, and the main job from a corpus to a score, as a user types it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import crfpunct
+from crfpunct import marks, model_folder
+from crfpunct.cli import main
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
+FEATURES = """
+[train]
+max_iterations = 20
+[[template]]
+name = "word"
+use = ["word[{k}]"]
+for = { k = [0, 1] }
+[[template]]
+name = "gap"
+use = ["pause[0]"]
+"""
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    """Run the program in an empty folder; gives its exit code, output and messages."""
+    monkeypatch.chdir(tmp_path)
+
+    def program(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["crfpunct", *map(str, arguments)])
+        code = 0
+        try:
+            main()
+        except SystemExit as leaving:
+            code = int(leaving.code or 0)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return program
+
+
+@pytest.fixture
+def corpus(tmp_path) -> Path:
+    """A WikiPunct folder of thirty short texts, with word times whose pauses follow the full stops."""
+    folder = tmp_path / "corpus"
+    (folder / "fa").mkdir(parents=True)
+    texts = ["ala ma kota. kot ma ale.", "jan śpi, bo noc. ala wie.", "kot wie, że jan śpi."]
+    rows, expected = [], []
+    for number in range(30):
+        tokens = texts[number % 3].split()
+        words, runs = marks.strip(tokens)
+        rows.append(f"t{number}\t{' '.join(words)}\n")
+        expected.append(" ".join(tokens) + "\n")
+        clock, lines = 0, []
+        for word, mark in zip(words, runs, strict=True):
+            lines.append(f"({clock},{clock + 200}) {word}\n")
+            clock += 200 + {"": 30, ",": 240, ".": 900}[mark]
+        (folder / "fa" / f"t{number}.clntmstmp").write_text("".join([*lines, "</s>\n"]), encoding="utf-8")
+    (folder / "in.tsv").write_text("".join(rows), encoding="utf-8")
+    (folder / "expected.tsv").write_text("".join(expected), encoding="utf-8")
+    (tmp_path / "small.toml").write_text(FEATURES, encoding="utf-8")
+    return folder
+
+
+def test_the_main_job(run, corpus, tmp_path):
+    code, out, err = run("train", corpus, "--times", corpus / "fa", "--features", "small.toml", "--out", "model")
+    assert (code, out) == (0, "")
+    assert "30 documents, 30 of them with word times; 170 words" in err
+    assert "timed: " in err
+
+    code, out, err = run(
+        "tag", corpus / "in.tsv", "--times", corpus / "fa", "--model", "model", "--no-case", "--output", "out.tsv"
+    )
+    assert (code, out) == (0, "")
+    assert (tmp_path / "out.tsv").read_text(encoding="utf-8") == (corpus / "expected.tsv").read_text(encoding="utf-8")
+
+    code, out, _ = run("evaluate", corpus / "expected.tsv", "out.tsv")
+    assert code == 0
+    assert "100.00" in out
+
+
+def test_a_model_carries_its_scores_and_a_card(run, corpus, tmp_path):
+    arguments = [
+        "--features",
+        "small.toml",
+        "--folds",
+        "2",
+        "--language",
+        "pl",
+        "--licence",
+        "CC0",
+        "--data",
+        "made up",
+    ]
+    code, _, err = run("train", corpus, "--times", corpus / "fa", "--out", "model", *arguments)
+    assert code == 0
+    assert "text: weighted F1 " in err
+    manifest = json.loads((tmp_path / "model" / "model.json").read_text(encoding="utf-8"))
+    assert manifest["punct"]["scores"].keys() == {"text", "timed"}
+    assert len(manifest["punct"]["scores"]["timed"]["all"]["by_fold"]) == 2
+    card = (tmp_path / "model" / "card.md").read_text(encoding="utf-8")
+    assert "made up; 30 texts (30 with word times), 170 words" in card
+    assert "| with word times | 2 | " in card
+    assert "non-commercial" not in card
+
+
+def test_text_alone_gives_one_chain(run, tmp_path):
+    (tmp_path / "t.txt").write_text("ala ma kota. kot ma ale.\n" * 5, encoding="utf-8")
+    (tmp_path / "small.toml").write_text(FEATURES, encoding="utf-8")
+    code, _, err = run("train", "t.txt", "--features", "small.toml", "--out", "model")
+    assert code == 0
+    assert "0 of them with word times" in err
+    assert crfpunct.load(tmp_path / "model").punctuator.timed is None
+
+
+def test_training_twice_gives_the_same_arrays(run, corpus, tmp_path):
+    for name in ("one", "two"):
+        run("train", corpus, "--times", corpus / "fa", "--features", "small.toml", "--out", name)
+    one, two = (model_folder.read(tmp_path / name) for name in ("one", "two"))
+    assert one.files == two.files
+    assert {"punct-text.npz", "punct-timed.npz", "card.md", "templates/small.toml"} == one.files.keys()
+
+
+def test_a_model_that_is_there_is_replaced_only_by_force(run, corpus, tmp_path):
+    arguments = ["train", corpus, "--features", "small.toml", "--out", "model"]
+    assert run(*arguments)[0] == 0
+    before = model_folder.read(tmp_path / "model").files
+    code, _, err = run(*arguments)
+    assert code == 1
+    assert err == "crfpunct: model: a model is there already; name another --out, or add --force to replace it.\n"
+    assert model_folder.read(tmp_path / "model").files == before
+    assert run(*arguments, "--force", "--max-iterations", "2")[0] == 0
+    assert model_folder.read(tmp_path / "model").files != before
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "the training set has no words; check that it is not empty."),
+        ("\n\n", "the training set has no words; check that it is not empty."),
+        ("ala ma kota\n", "the training set has no marks at all, so there is nothing to tell apart"),
+        ("ala. ma. kota.\n", "the training set has only the mark '.', so there is nothing to tell apart"),
+    ],
+)
+def test_nothing_to_learn_from(run, tmp_path, content, message):
+    (tmp_path / "t.txt").write_text(content, encoding="utf-8")
+    code, out, err = run("train", "t.txt", "--out", "model")
+    assert (code, out) == (1, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["missing.txt"], "missing.txt: no such file"),
+        (["t.txt", "--features", "nine"], "nine: no such feature file or folder"),
+        (["t.txt", "--features", "bad.toml"], "unknown key 'min_cuont'; did you mean 'min_count'?"),
+        (["t.txt", "--times", "t.txt"], "t.txt: damaged archive"),
+        (["t.txt", "--from", "nine"], "unknown format 'nine'"),
+    ],
+)
+def test_bad_input_is_one_line_and_no_model(run, tmp_path, arguments, message):
+    (tmp_path / "t.txt").write_text("ala ma kota.\n", encoding="utf-8")
+    bad = '[[template]]\nname = "w"\nuse = ["word[0]"]\nmin_cuont = 2\n'
+    (tmp_path / "bad.toml").write_text(bad, encoding="utf-8")
+    code, out, err = run("train", *arguments, "--out", "model")
+    assert (code, out) == (1, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+    assert not (tmp_path / "model").exists()
+
+
+def test_one_fold_is_wrong_usage(run):
+    code, _, err = run("train", "t.txt", "--out", "model", "--folds", "1")
+    assert code == 2
+    assert "one fold leaves nothing to train on" in err
+
+
+def test_an_output_folder_that_is_no_model_is_left_alone(run, tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "mine.txt").write_text("mine", encoding="utf-8")
+    code, _, err = run("train", "t.txt", "--out", "notes", "--force")
+    assert code == 1
+    assert "notes: exists and is not a model folder" in err
+    assert (tmp_path / "notes" / "mine.txt").read_text(encoding="utf-8") == "mine"
+
+
+def test_the_examples_train(run):
+    """The example corpus is read whole: four texts, word times for each, the marks of its gold."""
+    code, _, err = run(
+        "train", EXAMPLES / "wikipunct", "--times", EXAMPLES / "wikipunct" / "fa", "--max-iterations", 5, "--out", "m"
+    )
+    assert code == 0
+    assert "4 documents, 4 of them with word times" in err
+
+
+def test_progress_is_told_to_whoever_asks(corpus):
+    from crfpunct.estimators import PunctuationCRF
+    from crfpunct.formats import read_punctuated
+
+    steps = []
+    fitted = PunctuationCRF(corpus.parent / "small.toml", max_iterations=7, progress=steps.append)
+    fitted.fit(list(read_punctuated(corpus)))
+    assert [step.iteration for step in steps] == list(range(1, len(steps) + 1))
+    assert steps[-1].loss < steps[0].loss
+    assert all(step.limit == 7 for step in steps)
+    assert np.isfinite([step.loss for step in steps]).all()
