@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from crfpunct.document import Document
 from crfpunct.errors import ModelError, TemplateError
-from crfpunct.observations import EDGE, FIRST_VALUE, UNSEEN, IntArray, Observation, Pauses, normal
+from crfpunct.observations import EDGE, FIRST_VALUE, UNSEEN, IntArray, Observation, Pauses, mark_numbers, normal
 from crfpunct.templates import Template
 
 _KEY_LIMIT = 2**62
@@ -52,7 +52,8 @@ class Batch:
             if document.times_ms is not None:
                 times[start:end] = document.times_ms
         characters = np.array([len(t) for t in types], dtype=np.int64)
-        return Batch(types, type_of, lengths, Pauses(times, characters[type_of], lengths))
+        marks = mark_numbers((document.marks for document in documents), lengths.tolist())
+        return Batch(types, type_of, lengths, Pauses(times, characters[type_of], lengths, marks))
 
 
 def _shift(values: IntArray, offset: int, pauses: Pauses) -> IntArray:
@@ -90,7 +91,7 @@ class AttributeIndex:
     def radices(self, template: Template) -> list[int]:
         """How many numbers each observation of the template has; TemplateError where the key would not fit."""
         sizes = [
-            FIRST_VALUE + len(observation.pause_values() if observation.is_pause else self.values[observation])
+            FIRST_VALUE + len(observation.pause_values() if observation.by_token else self.values[observation])
             for observation, _ in template.use
         ]
         if np.prod([float(size) for size in sizes]) >= _KEY_LIMIT:
@@ -103,7 +104,7 @@ class AttributeIndex:
         """The value of every observation at every token, (N,) each."""
         columns: dict[Observation, IntArray] = {}
         for observation in {o for template in self.templates for o, _ in template.use}:
-            if observation.is_pause:
+            if observation.by_token:
                 columns[observation] = observation.of_pauses(batch.pauses)
             else:
                 number = {value: i for i, value in enumerate(self.values[observation], FIRST_VALUE)}
@@ -141,13 +142,13 @@ class AttributeIndex:
         used: dict[Observation, set[int]] = {observation: set() for observation in self.values}
         for template, parts in zip(self.templates, components, strict=True):
             for (observation, _), part in zip(template.use, parts, strict=True):
-                if not observation.is_pause:
+                if not observation.by_token:
                     used[observation].update(np.unique(part[part >= FIRST_VALUE]).tolist())
         kept = {observation: sorted(numbers) for observation, numbers in used.items()}
         values = {o: [self.values[o][i - FIRST_VALUE] for i in numbers] for o, numbers in kept.items()}
         for template, parts in zip(self.templates, components, strict=True):
             for i, (observation, _) in enumerate(template.use):
-                if not observation.is_pause:
+                if not observation.by_token:
                     place = FIRST_VALUE + np.searchsorted(np.array(kept[observation], dtype=np.int64), parts[i])
                     parts[i] = np.where(parts[i] >= FIRST_VALUE, place, parts[i])
         return AttributeIndex.of_components(self.templates, self.lexicons, values, components)
@@ -176,7 +177,7 @@ class AttributeIndex:
         for template, keys in zip(self.templates, self.keys, strict=True):
             columns = []
             for (observation, offset), part in zip(template.use, split_keys(keys, self.radices(template)), strict=True):
-                known = observation.pause_values() if observation.is_pause else self.values[observation]
+                known = observation.pause_values() if observation.by_token else self.values[observation]
                 names = ["(unseen)", "(edge)", *known]
                 columns.append([f"{observation}[{offset}]={names[i]}" for i in part])
             shown += [f"{template.name}: " + " ".join(row) for row in zip(*columns, strict=True)]
@@ -245,7 +246,7 @@ class AttributeIndex:
 
 def _word_observations(templates: tuple[Template, ...]) -> list[Observation]:
     """The word observations used, in order of first use."""
-    return list(dict.fromkeys(o for template in templates for o, _ in template.use if not o.is_pause))
+    return list(dict.fromkeys(o for template in templates for o, _ in template.use if not o.by_token))
 
 
 def split_keys(keys: IntArray, radices: Sequence[int]) -> list[IntArray]:

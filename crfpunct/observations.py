@@ -13,18 +13,20 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crfpunct.marks import split_mark
+from crfpunct.marks import MARKS, split_mark
 
 UNSEEN = 0
 EDGE = 1
 FIRST_VALUE = 2
+
+MARK = "mark"  # the name of the observation of a given mark
 
 IntArray = NDArray[np.int64]
 
@@ -117,11 +119,15 @@ class Pauses:
 
     start_ms, end_ms (N,): times of the words, UNKNOWN where there is none. characters (N,): length of each word.
     owner (N,): the token's document. ahead, behind (N,): tokens behind and before it in its document.
+    marks (N,): number of the mark that is given behind each word, in `MARK_VALUES`.
     gap_ms (N,): silence between a word and the next, at least 0; UNKNOWN at a document's end and without times.
     """
 
-    def __init__(self, times_ms: IntArray, characters: IntArray, lengths: IntArray) -> None:
-        """From times (N, 2), word lengths (N,) and the documents' lengths (D,) in tokens."""
+    def __init__(
+        self, times_ms: IntArray, characters: IntArray, lengths: IntArray, marks: IntArray | None = None
+    ) -> None:
+        """From times (N, 2), word lengths (N,), the documents' lengths (D,) in tokens, and the marks given, if any."""
+        self.marks = np.zeros(len(times_ms), dtype=np.int64) if marks is None else marks
         self.start_ms, self.end_ms = np.ascontiguousarray(times_ms.T)
         self.characters = characters
         self.documents = len(lengths)
@@ -349,7 +355,24 @@ PAUSE_OBSERVATIONS: Mapping[str, tuple[Callable[[Pauses, int], IntArray], tuple[
 }
 
 
-# ---------------------------------------------------------------- one name for both
+# ---------------------------------------------------------------- marks that are given
+
+
+#: The values of `mark`, for a truecaser, which is told the marks.
+MARK_VALUES = ("no mark", *MARKS, "other mark")
+
+
+def mark_numbers(marks: Iterable[Sequence[str] | None], lengths: Iterable[int]) -> IntArray:
+    """The numbers in `MARK_VALUES` of the documents' marks, end to end; 0 where a document has none."""
+    number = {mark: i for i, mark in enumerate(("", *MARKS))}
+    other = len(number)
+    found: list[int] = []
+    for given, length in zip(marks, lengths, strict=True):
+        found += [0] * length if given is None else [number.get(mark, other) for mark in given]
+    return np.array(found, dtype=np.int64)
+
+
+# ---------------------------------------------------------------- one name for all
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,6 +390,11 @@ class Observation:
     def is_pause(self) -> bool:
         return self.name in PAUSE_OBSERVATIONS
 
+    @property
+    def by_token(self) -> bool:
+        """Whether it depends on the token's place, not on the word alone; then its values are fixed."""
+        return self.name == MARK or self.is_pause
+
     def of_word(self, word: str, lexicons: Mapping[str, Mapping[str, str]]) -> str:
         """The value for one word in its `normal` form."""
         if self.lexicon:
@@ -374,9 +402,13 @@ class Observation:
         return WORD_OBSERVATIONS[self.name](word, self.n)
 
     def of_pauses(self, pauses: Pauses) -> IntArray:
-        """Values (N,) numbered from FIRST_VALUE (a pause has no unseen values: its bins are fixed)."""
+        """Values (N,) numbered from FIRST_VALUE (there are no unseen ones: bins and marks are fixed)."""
+        if self.name == MARK:
+            return FIRST_VALUE + pauses.marks
         return FIRST_VALUE + PAUSE_OBSERVATIONS[self.name][0](pauses, self.n)
 
     def pause_values(self) -> Sequence[str]:
-        """The names of a pause observation's values, in order."""
+        """The names of the values of an observation `by_token`, in order."""
+        if self.name == MARK:
+            return MARK_VALUES
         return PAUSE_OBSERVATIONS[self.name][1]

@@ -32,7 +32,7 @@ from crfpunct import decoding
 from crfpunct.attributes import split_keys
 from crfpunct.chain import LinearChain
 from crfpunct.document import Document
-from crfpunct.observations import EDGE, FIRST_VALUE, UNSEEN, Observation, Pauses, normal
+from crfpunct.observations import EDGE, FIRST_VALUE, MARK, UNSEEN, Observation, Pauses, mark_numbers, normal
 from crfpunct.templates import Template
 
 FloatArray = NDArray[np.float64]
@@ -64,7 +64,7 @@ class Tables:
         offsets = [offset for template in templates for _, offset in template.use]
         self.reach = max(map(abs, offsets), default=0)
         self.sizes = {
-            o: FIRST_VALUE + len(o.pause_values() if o.is_pause else chain.index.values[o])
+            o: FIRST_VALUE + len(o.pause_values() if o.by_token else chain.index.values[o])
             for template in templates
             for o, _ in template.use
         }
@@ -79,7 +79,7 @@ class Tables:
             weights = chain.weights[first : first + len(keys)]
             few = [i for i, (o, _) in enumerate(template.use) if self._is_small(o)]
             many_at = sorted({template.use[i][1] for i in range(len(parts)) if i not in few})
-            if len({offset for _, offset in template.use}) == 1 and not any(o.is_pause for o, _ in template.use):
+            if len({offset for _, offset in template.use}) == 1 and not any(o.by_token for o, _ in template.use):
                 one_word.append((template, parts, weights))
             elif not many_at and self._rows(template.use) <= _PRODUCT_ROWS:
                 self._add_to_product(template, parts, weights)
@@ -102,7 +102,7 @@ class Tables:
     # ---- compiling
 
     def _is_small(self, observation: Observation) -> bool:
-        return observation.is_pause or self.sizes[observation] <= _FEW_VALUES
+        return observation.by_token or self.sizes[observation] <= _FEW_VALUES
 
     def _rows(self, places: Iterable[Place]) -> int:
         return math.prod(self.sizes[o] for o, _ in places)
@@ -134,7 +134,7 @@ class Tables:
         in_products = [o for product in self._products for o, _ in product.places]
         in_crossings = [o for crossing in self._crossings.values() for o, _ in crossing.places]
         in_trie = [node.observation for root in self._trie.values() for node in root.walk()]
-        return [o for o in dict.fromkeys(in_products + in_crossings + in_trie) if not o.is_pause]
+        return [o for o in dict.fromkeys(in_products + in_crossings + in_trie) if not o.by_token]
 
     # ---- tagging
 
@@ -195,10 +195,14 @@ class Tables:
         small: dict[Observation, NDArray[np.int32]] = {}
         pauses: Pauses | None = None
         for observation in self.sizes:
-            if not observation.is_pause:
+            if not observation.by_token:
                 continue
             if pauses is None:
-                pauses = Pauses(_times(documents, lengths), rows.characters[found].astype(np.int64), lengths)
+                marks = None
+                if any(o.name == MARK for o in self.sizes):
+                    marks = mark_numbers((document.marks for document in documents), lengths.tolist())
+                characters = rows.characters[found].astype(np.int64)
+                pauses = Pauses(_times(documents, lengths), characters, lengths, marks)
             values = np.full(size, EDGE, dtype=np.int32)
             values[positions] = observation.of_pauses(pauses)
             small[observation] = values
@@ -250,13 +254,13 @@ class _Layout:
 
     def values(self, observation: Observation, low: int, high: int) -> NDArray[np.int32]:
         """The value numbers of an observation at the positions low … high - 1."""
-        if observation.is_pause:
+        if observation.by_token:
             return self.small[observation][low:high]
         return self.rows.numbers[observation][self.types[low:high]]
 
     def values_at(self, observation: Observation, positions: IntArray) -> NDArray[np.int32]:
         """The value numbers of an observation at some positions."""
-        if observation.is_pause:
+        if observation.by_token:
             return self.small[observation][positions]
         return self.rows.numbers[observation][self.types[positions]]
 
@@ -369,9 +373,9 @@ class _Words:
         for o in self.per_type:
             rows.numbers[o][span] = numbers[o]
         for node in self.nodes:
-            if not node.parent_observation.is_pause:
+            if not node.parent_observation.by_token:
                 rows.first_bits[span] |= np.where(node.starts[numbers[node.parent_observation]], node.bit, _NO_BIT)
-            if not node.observation.is_pause:
+            if not node.observation.by_token:
                 rows.second_bits[span] |= np.where(node.continues[numbers[node.observation]], node.bit, _NO_BIT)
 
     def add_scores(self, layout: _Layout, low: int, high: int, scores: FloatArray) -> None:
@@ -635,9 +639,9 @@ class _Node:
         first = max(low + self.nearest, -min(0, self.offset))
         last = min(high + self.furthest, len(layout.types) - max(0, self.offset))
         chosen = np.full(last - first, self.bit)
-        if not self.parent.observation.is_pause:
+        if not self.parent.observation.by_token:
             chosen &= first_bits[first:last]
-        if not self.observation.is_pause:
+        if not self.observation.by_token:
             chosen &= second_bits[first + self.offset : last + self.offset]
         positions = first + np.flatnonzero(chosen != 0)
         if len(positions):

@@ -37,7 +37,7 @@ from typing import Any
 
 from crfpunct.errors import TemplateError
 from crfpunct.files import read_lines
-from crfpunct.observations import PAUSE_OBSERVATIONS, SIZED, WORD_OBSERVATIONS, Observation, normal
+from crfpunct.observations import MARK, PAUSE_OBSERVATIONS, SIZED, WORD_OBSERVATIONS, Observation, normal
 from crfpunct.resources import find_features
 
 MAX_OFFSET = 16
@@ -296,7 +296,7 @@ def _observation(
         if match["lexicon"] not in lexicons:
             mistakes.unknown(where, "lexicon", match["lexicon"], set(lexicons))
         return Observation("lexicon", 0, match["lexicon"]), offset
-    known = WORD_OBSERVATIONS.keys() | PAUSE_OBSERVATIONS.keys()
+    known = WORD_OBSERVATIONS.keys() | PAUSE_OBSERVATIONS.keys() | {MARK}
     if match["name"] not in known:
         mistakes.unknown(where, "observation", match["name"], known)
     elif (match["name"] in SIZED) != (match["n"] != "" and int(match["n"]) > 0):

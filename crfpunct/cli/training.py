@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 def train(
     paths: Annotated[
-        list[str], typer.Argument(metavar="PATH…", help="Punctuated texts: a WikiPunct folder, or files of any format.")
+        list[str], typer.Argument(metavar="PATH", help="Punctuated texts: a WikiPunct folder, or files of any format.")
     ],
     out: Annotated[Path, typer.Option(help="The model folder to write.", show_default=False)],
     times: Annotated[
