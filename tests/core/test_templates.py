@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from crfpunct import templates
 from crfpunct.errors import CrfpunctError, TemplateError
-from crfpunct.observations import PAUSE_OBSERVATIONS, SIZED, WORD_OBSERVATIONS, Observation
+from crfpunct.observations import MARK, PAUSE_OBSERVATIONS, SIZED, WORD_OBSERVATIONS, Observation
 from crfpunct.templates import MAX_OFFSET, TrainOptions
 
 ONE = '[[template]]\nname = "w"\nuse = ["word[0]"]\n'
@@ -64,7 +64,7 @@ def test_a_family_can_vary_the_observation(load):
     assert list(map(str, found.templates)) == ["longer_before[0]", "longer_after[0]"]
 
 
-@pytest.mark.parametrize("name", [*WORD_OBSERVATIONS, *PAUSE_OBSERVATIONS])
+@pytest.mark.parametrize("name", [*WORD_OBSERVATIONS, *PAUSE_OBSERVATIONS, MARK])
 def test_every_observation_can_be_named_and_is_printed_as_it_was_written(load, name):
     written = f"{name}{2 if name in SIZED else ''}[-1]"
     [template] = load(f'[[template]]\nname = "t"\nuse = ["{written}"]').templates
