@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -32,10 +34,10 @@ class Spelling:
     """Spells words in a case class.
 
     surface: lower-case word -> the form of its MIXED spelling (``iphone`` -> ``iPhone``), learned from training text.
-    upper: lower-case letters whose capital is not Unicode's default, from the language's feature file (Turkish: i -> İ).
+    upper: lower-case letters whose capital is not Unicode's default, from the language's feature file (Turkish i -> İ).
 
-    Whatever the class, a word keeps its letters: where its capital form does not lead back to it (``ß`` -> ``SS``), the
-    word stays as it is.
+    Whatever the class, a word keeps its letters: where its capital form does not lead back to it (``ß`` -> ``SS``),
+    the word stays as it is.
     """
 
     surface: Mapping[str, str] = field(default_factory=dict)
@@ -58,8 +60,8 @@ class Spelling:
         """The word, in any case, spelled in a class.
 
         >>> s = Spelling({"iphone": "iPhone"})
-        >>> [s.spell(*pair) for pair in [("łódź", "TITLE"), ("nato", "UPPER"), ("IPHONE", "MIXED"), ("straße", "UPPER")]]
-        ['Łódź', 'NATO', 'iPhone', 'straße']
+        >>> s.spell("łódź", "TITLE"), s.spell("nato", "UPPER"), s.spell("IPHONE", "MIXED"), s.spell("straße", "UPPER")
+        ('Łódź', 'NATO', 'iPhone', 'straße')
         >>> [s.spell(word, "MIXED") for word in ["saryusz-wolski", "o'neill", "pkp"]]
         ['Saryusz-Wolski', "O'Neill", 'PKP']
         """
@@ -94,3 +96,80 @@ class Spelling:
 
     def _checked(self, lower: str, raised: str) -> str:
         return raised if len(raised) == len(lower) and self.lowered(raised) == lower else lower
+
+
+# ---------------------------------------------------------------- what training text tells about words
+
+#: Marks after which a capital may be the sentence's, so that the word there tells nothing about its own case.
+SENTENCE_ENDS = frozenset({".", "?", "!", "...", ":", "-"})
+_LEAST_COUNT = 3  # a word seen less often mid-sentence gets no class of its own: it would describe itself in training
+_SHARES = ((0.99, "always"), (0.9, "mostly"), (0.6, "often"), (0.0, "at times"))
+_MANY = 10
+
+
+@dataclass(frozen=True)
+class Lexicons:
+    """Statistics of words inside sentences.
+
+    casing: lower-case word -> its commonest class, how often it has it, and how much evidence there is, as one
+    value (``TITLE mostly many``). surface: lower-case word -> the spelling of its MIXED form.
+    """
+
+    casing: Mapping[str, str]
+    surface: Mapping[str, str]
+
+
+def learn(texts: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Lexicons:
+    """From texts as (words with their case, mark behind each); words that open a sentence are left out."""
+    classes: defaultdict[str, Counter[CaseClass]] = defaultdict(Counter)
+    mixed: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for words, marks in texts:
+        opening = True
+        for word, mark in zip(words, marks, strict=True):
+            if not any(letter.isalnum() for letter in word):
+                continue  # a quotation sign between a full stop and the next sentence
+            if not opening:
+                case = case_class(word)
+                classes[word.lower()][case] += 1
+                if case == "MIXED":
+                    mixed[word.lower()][word] += 1
+            opening = mark in SENTENCE_ENDS
+    casing = {word: _described(counts) for word, counts in classes.items() if counts.total() >= _LEAST_COUNT}
+    surface = {}
+    for word, forms in mixed.items():
+        form, count = min(forms.items(), key=lambda item: (-item[1], item[0]))
+        if count >= 2 and len(form) == len(word):
+            surface[word] = form
+    return Lexicons(casing, surface)
+
+
+def _described(counts: Counter[CaseClass]) -> str:
+    commonest = min(counts, key=lambda case: (-counts[case], CLASSES.index(case)))
+    share = counts[commonest] / counts.total()
+    often = next(name for least, name in _SHARES if share >= least)
+    return f"{commonest} {often} {'many' if counts.total() >= _MANY else 'few'}"
+
+
+class SortedLexicon(Mapping[str, str]):
+    """A lexicon as sorted lines of word TAB value, searched by bisection: a hundred thousand words load in a moment."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.split("\n") if text else []
+
+    @staticmethod
+    def text_of(entries: Mapping[str, str]) -> str:
+        """The lines of a lexicon, as `SortedLexicon` takes them."""
+        return "\n".join(sorted(f"{word}\t{value}" for word, value in entries.items()))
+
+    def __getitem__(self, word: str) -> str:
+        key = word + "\t"
+        place = bisect_left(self._lines, key)
+        if place < len(self._lines) and self._lines[place].startswith(key):
+            return self._lines[place][len(key) :]
+        raise KeyError(word)
+
+    def __iter__(self) -> Iterator[str]:
+        return (line.partition("\t")[0] for line in self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)

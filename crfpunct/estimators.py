@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from crfpunct import attributes, templates
+from crfpunct import attributes, casing, templates
 from crfpunct.attributes import Batch
+from crfpunct.casing import case_class
 from crfpunct.chain import LinearChain
 from crfpunct.document import Document
-from crfpunct.errors import CorpusError
+from crfpunct.errors import CorpusError, TemplateError
+from crfpunct.observations import MARK
 from crfpunct.tables import Tables
+from crfpunct.truecaser import Truecaser
 
 _MOST_LABELS = 255  # a model folder keeps label numbers as bytes
 
@@ -34,7 +37,72 @@ class Progress:
     loss: float
 
 
-class PunctuationCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class _ChainCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What both estimators share: training options, and a chain once it is fitted."""
+
+    features: str | Path
+    c1: float | None
+    c2: float | None
+    max_iterations: int | None
+    progress: Callable[[Progress], None] | None
+
+    def _fit(
+        self,
+        X: Sequence[Document],
+        y: Sequence[Sequence[str] | None],
+        neutral: str,
+        used: tuple[templates.Template, ...],
+        lexicons: Mapping[str, Mapping[str, str]],
+    ) -> None:
+        """Set options_, candidates_, training_log_, chain_ and classes_; the neutral label gets number 0."""
+        labels = _labels(X, y, neutral)
+        options = self.features_.options
+        self.options_ = templates.TrainOptions(
+            c1=options.c1 if self.c1 is None else self.c1,
+            c2=options.c2 if self.c2 is None else self.c2,
+            max_iterations=options.max_iterations if self.max_iterations is None else self.max_iterations,
+        )
+        index, ids = attributes.fit(Batch.of(X), used, lexicons)
+        self.candidates_ = index.count
+        self.training_log_: list[Progress] = []
+        weights, transition = _train(ids, index.count, y, labels, self.options_, self._report)
+        keep = np.asarray((weights != 0).any(axis=1))
+        kept = np.vstack([np.zeros(len(labels)), weights[keep]])
+        self.chain_ = LinearChain(tuple(labels), index.select(keep), kept, transition)
+        self.classes_ = np.array(labels)
+
+    def predict(self, X: Sequence[Document]) -> list[list[str]]:
+        """The best label of every word."""
+        check_is_fitted(self, "chain_")
+        return Tables(self.chain_).decode(X)
+
+    def predict_marginals(self, X: Sequence[Document]) -> list[NDArray[np.float64]]:
+        """The probability of every label of `classes_` at every word: (T, L) per document."""
+        check_is_fitted(self, "chain_")
+        return Tables(self.chain_).marginals(X)
+
+    def _weighted_f1(self, X: Sequence[Document], y: Sequence[Sequence[str]], neutral: str) -> float:
+        """The F1 of every label but the neutral one, weighted by how often it occurs in y (0 where none does)."""
+        pairs = Counter(
+            (gold, found)
+            for golds, founds in zip(y, self.predict(X), strict=True)
+            for gold, found in zip(golds, founds, strict=True)
+        )
+        score = 0.0
+        for label in set(self.classes_.tolist()) - {neutral}:
+            gold = sum(n for (g, _), n in pairs.items() if g == label)
+            found = sum(n for (_, f), n in pairs.items() if f == label)
+            score += gold * 2 * pairs[label, label] / (gold + found) if gold else 0.0
+        total = sum(n for (g, _), n in pairs.items() if g != neutral)
+        return score / total if total else 0.0
+
+    def _report(self, progress: Progress) -> None:
+        self.training_log_.append(progress)
+        if self.progress is not None:
+            self.progress(progress)
+
+
+class PunctuationCRF(_ChainCRF):
     """A linear-chain CRF that places a mark behind each word.
 
     X is a list of documents and y their marks, a list of T strings for each, so that cross-validation never cuts a
@@ -64,59 +132,74 @@ class PunctuationCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Sequence[Document], y: Sequence[Sequence[str]] | None = None) -> PunctuationCRF:
         """Train on documents X and their marks y (by default the documents' own).
 
-        Raises CorpusError where there is nothing to learn from: no words, or one label only.
+        Raises CorpusError where there is nothing to learn from: no words, or one label only; TemplateError where a
+        template looks at the marks.
         """
-        marks = [document.marks for document in X] if y is None else list(y)
-        labels = _check(X, marks)
         self.features_ = templates.load(self.features)
-        options = self.features_.options
-        self.options_ = templates.TrainOptions(
-            c1=options.c1 if self.c1 is None else self.c1,
-            c2=options.c2 if self.c2 is None else self.c2,
-            max_iterations=options.max_iterations if self.max_iterations is None else self.max_iterations,
-        )
+        looks_at_marks = [t.name for t in self.features_.templates if any(o.name == MARK for o, _ in t.use)]
+        if looks_at_marks:
+            raise TemplateError(
+                f"{self.features}: template {looks_at_marks[0]!r} looks at the marks, which this model is to place; "
+                f"take it out."
+            )
         used = self.features_.templates if self.use_times else templates.without_pauses(self.features_.templates)
-        index, ids = attributes.fit(Batch.of(X), used, self.features_.lexicons)
-        self.candidates_ = index.count
-        self.training_log_: list[Progress] = []
-        weights, transition = _train(ids, index.count, marks, labels, self.options_, self._report)
-        keep = np.asarray((weights != 0).any(axis=1))
-        kept = np.vstack([np.zeros(len(labels)), weights[keep]])
-        self.chain_ = LinearChain(tuple(labels), index.select(keep), kept, transition)
-        self.classes_ = np.array(labels)
+        self._fit(X, [d.marks for d in X] if y is None else y, "", used, self.features_.lexicons)
         return self
 
-    def predict(self, X: Sequence[Document]) -> list[list[str]]:
-        """The best mark behind every word."""
-        check_is_fitted(self, "chain_")
-        return Tables(self.chain_).decode(X)
+    def score(self, X: Sequence[Document], y: Sequence[Sequence[str]] | None = None) -> float:
+        """The F1 of every mark, weighted by how often it occurs in y."""
+        return self._weighted_f1(X, [document.marks or [] for document in X] if y is None else y, "")
 
-    def predict_marginals(self, X: Sequence[Document]) -> list[NDArray[np.float64]]:
-        """The probability of every mark of `classes_` behind every word: (T, L) per document."""
-        check_is_fitted(self, "chain_")
-        return Tables(self.chain_).marginals(X)
+
+class TruecasingCRF(_ChainCRF):
+    """A linear-chain CRF that finds the case class (`casing.CLASSES`) of each word, given the marks between the words.
+
+    X is a list of documents whose words have their case and whose marks are known; y, their classes, follows from the
+    words. Features are those of a feature file, as for `PunctuationCRF`.
+
+    After `fit`: truecaser_ (the model that spells words), and what `PunctuationCRF` has.
+    """
+
+    def __init__(
+        self,
+        features: str | Path = "case",
+        c1: float | None = None,
+        c2: float | None = None,
+        max_iterations: int | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self.features = features
+        self.c1 = c1
+        self.c2 = c2
+        self.max_iterations = max_iterations
+        self.progress = progress
+
+    def fit(self, X: Sequence[Document], y: Sequence[Sequence[str]] | None = None) -> TruecasingCRF:
+        """Train on cased and punctuated documents X.
+
+        Raises CorpusError where the text has no capitals, or nothing but capitals.
+        """
+        self.features_ = templates.load(self.features)
+        classes = [[case_class(word) for word in d.words] for d in X] if y is None else y
+        _check_case(classes)
+        learned = casing.learn((d.words, d.marks or [""] * len(d.words)) for d in X)
+        lexicons = {**self.features_.lexicons, **dict.fromkeys(self.features_.learned, learned.casing)}
+        self._fit(X, classes, "LOWER", self.features_.templates, lexicons)
+        self.truecaser_ = Truecaser(self.chain_, casing.Spelling(learned.surface, self.features_.upper))
+        return self
 
     def score(self, X: Sequence[Document], y: Sequence[Sequence[str]] | None = None) -> float:
-        """The F1 of every mark, weighted by how often it occurs in y (0 where it has none)."""
-        marks = [document.marks or [] for document in X] if y is None else y
-        pairs = Counter(
-            (gold, found)
-            for golds, founds in zip(marks, self.predict(X), strict=True)
-            for gold, found in zip(golds, founds, strict=True)
-        )
-        score = 0.0
-        for mark in set(self.classes_) - {""}:
-            true = pairs[mark, mark]
-            gold = sum(n for (g, _), n in pairs.items() if g == mark)
-            found = sum(n for (_, f), n in pairs.items() if f == mark)
-            score += gold * 2 * true / (gold + found) if gold else 0.0
-        total = sum(n for (g, _), n in pairs.items() if g)
-        return score / total if total else 0.0
+        """The F1 of every class but LOWER, weighted by how often it occurs in y."""
+        return self._weighted_f1(X, [[case_class(w) for w in d.words] for d in X] if y is None else y, "LOWER")
 
-    def _report(self, progress: Progress) -> None:
-        self.training_log_.append(progress)
-        if self.progress is not None:
-            self.progress(progress)
+
+def _check_case(classes: Sequence[Sequence[str]]) -> None:
+    counts = Counter(case for cases in classes for case in cases)
+    raised = counts.total() - counts["LOWER"]
+    if counts and not raised:
+        raise CorpusError("the training text has no capital letter; train case on text written with capitals.")
+    if counts["UPPER"] > 0.9 * counts.total():
+        raise CorpusError("the training text is all in capitals; train case on text in ordinary upper and lower case.")
 
 
 def joined_parts(documents: Sequence[Document]) -> frozenset[str]:
@@ -135,8 +218,8 @@ def joined_parts(documents: Sequence[Document]) -> frozenset[str]:
     return frozenset(word for word, n in joined.items() if n >= 2 and 2 * n > total[word])
 
 
-def _check(X: Sequence[Document], marks: Sequence[Sequence[str] | None]) -> list[str]:
-    """The labels, no mark first and the others by frequency; CorpusError where the training set is unusable."""
+def _labels(X: Sequence[Document], marks: Sequence[Sequence[str] | None], neutral: str) -> list[str]:
+    """The labels, the neutral one first and the others by frequency; CorpusError where the training set is unusable."""
     counts: Counter[str] = Counter()
     for document, given in zip(X, marks, strict=True):
         where = document.source or document.id or "a training document"
@@ -156,7 +239,7 @@ def _check(X: Sequence[Document], marks: Sequence[Sequence[str] | None]) -> list
             f"the training set has {len(counts)} different marks, expected at most {_MOST_LABELS}; "
             f"check what stands behind the words."
         )
-    return sorted(counts, key=lambda mark: (mark != "", -counts[mark], mark))
+    return sorted(counts, key=lambda mark: (mark != neutral, -counts[mark], mark))
 
 
 def _train(

@@ -12,8 +12,11 @@ attribute per token::
     [lexicon]
     conjunctions = "pl-conjunctions.txt"   # beside the file; a word a line, or word TAB class; used as
                                            # lexicon.conjunctions[1]
+    casing = { learned = "casing" }        # not a file: what training learns about the case of words
+
     [text]
     dash = "–"                          # the sign printed for the mark `-` where it is a dash
+    upper = { i = "İ", "ı" = "I" }      # capitals that are not Unicode's default
 
     [train]                             # defaults of the optimiser; the command line overrides
     c1 = 0.3
@@ -69,6 +72,8 @@ class TrainOptions:
 class FeatureSet:
     """All that a feature file says, its ancestors included.
 
+    learned: lexicon name -> what training is to learn for it ("casing": see `crfpunct.casing.learn`).
+    upper: letters whose capital is not Unicode's default.
     files: name -> bytes of every file that was read, the first one first, so that a model folder can keep exact copies.
     """
 
@@ -77,6 +82,8 @@ class FeatureSet:
     lexicons: Mapping[str, Mapping[str, str]]
     options: TrainOptions
     dash: str
+    upper: Mapping[str, str]
+    learned: Mapping[str, str]
     files: Mapping[str, bytes] = field(repr=False)
 
 
@@ -136,9 +143,13 @@ def _load(path: Path, copies: Mapping[str, bytes] | None, mistakes: _Mistakes, s
     files = dict(base.files if base else {})
     _keep(path.name, raw, files, mistakes)
     lexicons = dict(base.lexicons if base else {})
+    learned = dict(base.learned if base else {})
     for name, file in _table(parsed, "lexicon", mistakes).items():
+        if file == {"learned": "casing"}:
+            lexicons[name], learned[name] = {}, "casing"
+            continue
         if not _is_plain_name(file):
-            mistakes.kind("lexicon: ", name, file, "the name of a file in the same folder")
+            mistakes.kind("lexicon: ", name, file, 'the name of a file in the same folder, or { learned = "casing" }')
             continue
         try:
             listed = _bytes(path.parent / file, copies)
@@ -162,13 +173,17 @@ def _load(path: Path, copies: Mapping[str, bytes] | None, mistakes: _Mistakes, s
             mistakes.append(f"template {template.name!r} repeats {used[template.use]!r}: both use {template}")
         used[template.use] = template.name
     text = _table(parsed, "text", mistakes)
-    for key in text.keys() - {"dash"}:
-        mistakes.unknown("[text]: ", "key", key, {"dash"})
+    for key in text.keys() - {"dash", "upper"}:
+        mistakes.unknown("[text]: ", "key", key, {"dash", "upper"})
+    upper = text.get("upper", base.upper if base else {})
+    if not isinstance(upper, dict) or not all(isinstance(v, str) and len(k) == len(v) == 1 for k, v in upper.items()):
+        mistakes.kind("[text]: ", "upper", upper, 'single letters and their capitals, such as { i = "İ" }')
+        upper = {}
     dash = text.get("dash", base.dash if base else "–")
     if not isinstance(dash, str) or not dash.strip():
         mistakes.kind("[text]: ", "dash", dash, "one sign")
     options = _options(_table(parsed, "train", mistakes), base.options if base else TrainOptions(), mistakes)
-    return FeatureSet(path.stem, tuple(templates), lexicons, options, dash, files)
+    return FeatureSet(path.stem, tuple(templates), lexicons, options, dash, upper, learned, files)
 
 
 def _bytes(path: Path, copies: Mapping[str, bytes] | None) -> bytes:
