@@ -17,13 +17,15 @@ class Document:
 
     id: the text's name in its corpus; empty where the format gives none.
     words: T words without white space, exactly as they were read (no mark stripped unless `marks` holds it).
-    times_ms: (T, 2) int64, start and end of each word in milliseconds, or None; a row of -1, -1 is a word
-        whose time is unknown.
+    times_ms: (T, 2) int64, start and end of each word in milliseconds, or None; -1 is a time that is unknown. One of
+        the two may be known alone (the start of a cue's first word, the end of its last).
     marks: T marks, each the text that stands behind its word (`""` for none), or None where the text is
         still to be punctuated.
     source: where the text was read, as ``file:line``, for messages.
     layout: what the format that read the text needs to write it back (white space, cues, unknown fields);
         no other module looks into it.
+    probabilities: (T,) float64 in [0, 1], how probable the model holds each word's mark to be (`""` included), or
+        None; NaN where the mark is none of the model's.
     """
 
     id: str
@@ -32,6 +34,7 @@ class Document:
     marks: list[str] | None = None
     source: str = ""
     layout: Any = None
+    probabilities: NDArray[np.float64] | None = None
 
     def check(self) -> Document:
         """Return the document itself, or raise CorpusError where its parts differ in length."""
@@ -43,4 +46,7 @@ class Document:
                 f"{self.source or self.id}: word times of shape {self.times_ms.shape} for {count} words; "
                 f"expected ({count}, 2): start and end of each word in ms."
             )
+        if self.probabilities is not None and self.probabilities.shape != (count,):
+            found = len(self.probabilities)
+            raise CorpusError(f"{self.source or self.id}: {found} probabilities for {count} words; expected one each.")
         return self

@@ -7,7 +7,8 @@ mark at all is fixed here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 #: The marks of WikiPunct (PolEval 2021, Task 1) and PolEval 2022, and the only ones that training text yields.
@@ -72,6 +73,35 @@ def attach(words: Sequence[str], marks: Sequence[str]) -> list[str]:
     ['ala', 'ma', 'kota.']
     """
     return [word + mark for word, mark in zip(words, marks, strict=True)]
+
+
+def any_marked(words: Sequence[str]) -> bool:
+    """Whether any of the words ends in a mark character. Scans in C: no word is looked at one by one.
+
+    >>> any_marked(["9-11", "3.5", "U.S"]), any_marked(["tak", "-"]), any_marked([])
+    (False, True, False)
+    """
+    joined = " ".join(words) + " "
+    return any(character in joined and character + " " in joined for character in MARK_CHARACTERS)
+
+
+_DOTTED = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]|.*\d")
+
+
+def removable(token: str, known: Collection[str]) -> str:
+    """The token without the marks behind it, or as it is where they cannot be decided again.
+
+    They cannot where they are none of the marks `known`, nor where the dot may belong to the word: behind initials
+    (``U.S.``, ``J.``) and numbers (``5.`` is an ordinal in Polish and German). A token of marks alone stays.
+
+    >>> [removable(token, MARKS) for token in ("kota.", "co?!", "U.S.", "J.", "5.", "5,", "3.5", "-5", "...")]
+    ['kota', 'co', 'U.S.', 'J.', '5.', '5', '3.5', '-5', '...']
+    >>> removable("kota;", {".", ","})
+    'kota;'
+    """
+    word, run = split_mark(token)
+    belongs = run[:1] == "." and run[1:2] != "." and _DOTTED.fullmatch(word)
+    return token if not word or belongs or label(run) not in known else word
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +14,9 @@ from crfpunct.cli.notes import note
 from crfpunct.errors import CorpusError, CrfpunctError
 
 if TYPE_CHECKING:
+    from crfpunct.document import Document
     from crfpunct.formats.clntmstmp import Times
+    from crfpunct.marks import Typography
     from crfpunct.restorer import Restorer
 
 
@@ -41,30 +45,82 @@ def tag(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write; for several inputs, an existing folder.")
     ] = None,
+    no_punct: Annotated[bool, typer.Option("--no-punct", help="Place no marks.")] = False,
     _no_case: Annotated[bool, typer.Option("--no-case", help="Leave the case of the words as it is.")] = False,
+    replace_marks: Annotated[
+        bool,
+        typer.Option("--replace-marks/--keep-marks", help="Marks that are there already: decide them again, or keep."),
+    ] = False,
+    paragraphs: Annotated[
+        bool, typer.Option("--paragraphs", help="Plain text: a document is a paragraph, not a line.")
+    ] = False,
+    columns: Annotated[
+        str | None, typer.Option(metavar="WORD,LABEL", help="CoNLL: the columns of word and label, from 1.")
+    ] = None,
+    marginals: Annotated[
+        bool, typer.Option("--marginals", help="Add the probability of each mark (output: jsonl).")
+    ] = False,
+    resegment: Annotated[
+        bool, typer.Option("--resegment", help="New subtitles that end with sentences and clauses (output: srt, vtt).")
+    ] = False,
+    lookahead: Annotated[
+        int | None,
+        typer.Option(min=0, help="Plain text as one stream: write each word at most so many words later."),
+    ] = None,
 ) -> None:
     """Put marks behind the words of transcripts.
 
     Words come out as they went in, in the same order; only marks are added. With word times (in the
-    input, or from --times) the pauses between the words are used too.
+    input, or from --times) the pauses between the words are used too. From a pipe that stays open, each
+    line is answered as soon as it is there.
     """
-    from crfpunct.restorer import load
+    from crfpunct import formats
+    from crfpunct.marks import Typography
 
-    restorer = load(model)
-    if restorer.manifest.get("non_commercial"):
-        note(f"model {model}: for non-commercial use only, as is its training data ({restorer.manifest['licence']}).")
+    from_ = _source_format(from_, paragraphs, columns)
+    if lookahead is not None:
+        given = {
+            "--no-punct": no_punct,
+            "--replace-marks": replace_marks,
+            "--marginals": marginals,
+            "--resegment": resegment,
+            "--times": times is not None,
+            "--to": to not in (None, "text"),
+            f"--from {from_}": from_ not in (None, "text"),
+        }
+        if others := [name for name, is_given in given.items() if is_given]:
+            raise typer.BadParameter(f"--lookahead is for plain text word by word; leave out {others[0]}.")
+    if marginals:
+        to = _only(to, ("jsonl",), "--marginals", "jsonl")
+    for name in filter(None, (from_, to)):
+        formats.module(name)  # an unknown one is refused before anything is loaded
+    restorer = None
+    if not no_punct:
+        from crfpunct.restorer import load
+
+        restorer = load(model)
+        if restorer.manifest.get("non_commercial"):
+            licence = restorer.manifest["licence"]
+            note(f"model {model}: for non-commercial use only, as is its training data ({licence}).")
     word_times = None
     if times is not None:
         from crfpunct.formats.clntmstmp import Times
 
         word_times = Times(times)
     inputs = inputs or ["-"]
-    if inputs == ["-"] and sys.stdin.isatty():
+    if "-" in inputs and sys.stdin.isatty():
         note("reading from the terminal; end with Ctrl-D.")
+    targets = _targets(inputs, output, to)
+    way = _Way(
+        restorer, restorer.typography if restorer else Typography(), word_times, replace_marks, marginals, resegment
+    )
     failed = 0
-    for name in inputs:
+    for name, target in zip(inputs, targets, strict=True):
         try:
-            _tag_one(name, restorer, word_times, from_, to, _target(name, output, len(inputs) > 1))
+            if restorer is not None and lookahead is not None:
+                _stream_one(name, restorer, lookahead, target)
+            else:
+                way.tag(name, from_, to, target)
         except CrfpunctError as error:
             if len(inputs) == 1:
                 raise
@@ -72,32 +128,139 @@ def tag(
             typer.echo(f"crfpunct: {error}", err=True)
     for line in word_times.notes() if word_times else ():
         note(line)
+    if way.kept:
+        note(f"{way.kept} words had a mark in a column of their own and keep it; --replace-marks decides again.")
     if failed:
         raise CorpusError(f"{failed} of {len(inputs)} inputs failed; the others are done.")
 
 
-def _target(name: str, output: Path | None, several: bool) -> str | Path:
+def _source_format(from_: str | None, paragraphs: bool, columns: str | None) -> str | None:
+    if paragraphs:
+        return _only(from_, ("text", "paragraphs"), "--paragraphs", "paragraphs")
+    if columns is not None:
+        _only(from_, ("conll",), "--columns", "conll")
+        return f"conll:{columns}"
+    return from_
+
+
+def _only(format: str | None, allowed: tuple[str, ...], option: str, chosen: str) -> str:
+    """The format that an option stands for, unless another was named."""
+    if format is not None and format not in allowed:
+        raise typer.BadParameter(f"{option} goes with the format {' or '.join(allowed)}, not with {format}.")
+    return chosen
+
+
+def _targets(inputs: list[str], output: Path | None, to: str | None) -> list[str | Path]:
+    """Where each input's result goes; all are different, unless they go to standard output."""
     if output is None:
-        return "-"
-    if output.is_dir():
-        return output / ("stdin.txt" if name == "-" else Path(name).name)
-    if several:
-        raise CorpusError(f"{output}: not a folder, but there are several inputs; make the folder or name one input.")
-    return output
+        return ["-"] * len(inputs)
+    if not output.is_dir():
+        if len(inputs) > 1:
+            raise CorpusError(
+                f"{output}: not a folder, but there are several inputs; make the folder or name one input."
+            )
+        return [output]
+    targets: dict[Path, str] = {}
+    for name in inputs:
+        target = output / _result_name(name, to)
+        if target in targets:
+            raise CorpusError(
+                f"{target}: would be the result of both {targets[target]} and {name}; tag them into different folders."
+            )
+        targets[target] = name
+    return list(targets)
 
 
-def _tag_one(
-    name: str, restorer: Restorer, word_times: Times | None, from_: str | None, to: str | None, target: str | Path
-) -> None:
-    from crfpunct import formats
-    from crfpunct.files import open_output
+def _result_name(name: str, to: str | None) -> str:
+    """The input's name, not compressed, with the suffix of the format that was asked for."""
+    from crfpunct.formats import FORMATS
 
-    from_ = from_ or formats.identify(name)
-    documents = formats.read(name, from_)
-    if word_times is not None:
-        documents = word_times.attach(documents)
+    path = Path("stdin.txt" if name == "-" else Path(name).resolve().name)
+    if path.suffix.lower() in (".gz", ".xz"):
+        path = path.with_suffix("")
+    if to is not None:
+        suffixes = FORMATS[to.partition(":")[0]].suffixes or (".txt",)
+        if path.suffix.lower() not in suffixes:
+            path = Path(f"{path.stem}{suffixes[0]}")
+    return str(path)
+
+
+@dataclass(slots=True)
+class _Way:
+    """The way of documents from a reader to a writer."""
+
+    restorer: Restorer | None
+    typography: Typography
+    word_times: Times | None
+    replace_marks: bool
+    marginals: bool
+    resegment: bool
+    kept: int = 0  # words with a mark in a column of the file
+
+    def tag(self, name: str, from_: str | None, to: str | None, target: str | Path) -> None:
+        """Tag one input."""
+        from crfpunct import formats
+        from crfpunct.files import open_output
+        from crfpunct.formats.pipe import Pipe
+        from crfpunct.formats.promise import Promise
+
+        with open_output(target) as out:
+            pipe = Pipe.of_standard_input(out.flush) if name == "-" else None
+            from_ = from_ or formats.identify(name, pipe)
+            to = to or from_
+            if self.resegment and to not in ("srt", "vtt"):
+                raise CorpusError(f"{name}: --resegment makes subtitles, but the output is {to}; add --to srt or vtt.")
+            promise = Promise()
+            documents = promise.remember(formats.read(name, from_, pipe))
+            if self.word_times is not None:
+                documents = self.word_times.attach(documents)
+            if self.restorer is not None:
+                documents = self.restorer.tag(
+                    documents if self.replace_marks else self._counted(documents),
+                    replace_marks=self.replace_marks,
+                    probabilities=self.marginals,
+                    ready=pipe.ready if pipe else None,
+                )
+            documents = promise.check(documents)
+            if self.resegment:
+                from crfpunct.formats.subtitles import resegmented
+
+                documents = map(resegmented, documents)
+            formats.write(documents, out, to, self.typography)
+
+    def _counted(self, documents: Iterator[Document]) -> Iterator[Document]:
+        for document in documents:
+            if document.marks is not None:
+                self.kept += sum(map(bool, document.marks))
+            yield document
+
+
+def _stream_one(name: str, restorer: Restorer, lookahead: int, target: str | Path) -> None:
+    import codecs
+
+    from crfpunct.files import open_input, open_output
+    from crfpunct.formats.pipe import Pipe
+
+    def decoded(chunks: Iterable[bytes]) -> Iterator[str]:
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        done = 0
+        try:
+            for chunk in chunks:
+                yield decoder.decode(chunk)
+                done += len(chunk)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError as error:
+            raise CorpusError(
+                f"{name}: byte {done + error.start + 1} (0x{error.object[error.start]:02x}) is not UTF-8; "
+                f"convert the text, for example with iconv -f WINDOWS-1250 -t UTF-8."
+            ) from error
+
     with open_output(target) as out:
-        formats.write(restorer.tag(documents), out, to or from_, restorer.typography)
+        if name == "-" and (pipe := Pipe.of_standard_input(out.flush)):
+            out.writelines(restorer.flow(decoded(pipe.chunks()), lookahead))
+        else:
+            with open_input(name) as stream:
+                out.writelines(restorer.flow(decoded(iter(lambda: stream.read(1 << 16), b"")), lookahead))
 
 
 def models() -> None:

@@ -22,6 +22,7 @@ from crfpunct import marks
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError
 from crfpunct.files import STDIO, open_input
+from crfpunct.formats.pipe import Pipe
 from crfpunct.marks import Typography
 
 _HEAD_BYTES = 1 << 13  # what a format is guessed from
@@ -102,11 +103,11 @@ def guess(path: str | Path, head: bytes) -> str:
     return candidates[-1] if candidates else "text"
 
 
-def identify(path: str | Path) -> str:
+def identify(path: str | Path, stream: Pipe | None = None) -> str:
     """The format in which `read` would read a path; nothing of standard input is used up."""
     file = _files(path)[0]
-    with _opened(file) as stream:
-        return guess(file, _peek(stream))
+    with _opened(file, stream) as opened:
+        return guess(file, _peek(opened))
 
 
 def _peek(stream: BinaryIO) -> bytes:
@@ -119,24 +120,28 @@ def _peek(stream: BinaryIO) -> bytes:
 
 
 @contextlib.contextmanager
-def _opened(file: str | Path) -> Iterator[BinaryIO]:
+def _opened(file: str | Path, stream: Pipe | None = None) -> Iterator[BinaryIO]:
+    if stream is not None:
+        yield cast(BinaryIO, stream)
+        return
     try:
-        with open_input(file) as stream:
-            yield stream
+        with open_input(file) as opened:
+            yield opened
     except zlib.error as error:
         raise CorpusError(f"{file}: damaged archive ({error}); fetch or compress it again.") from error
 
 
-def read(path: str | Path, format: str | None = None) -> Iterator[Document]:
+def read(path: str | Path, format: str | None = None, stream: Pipe | None = None) -> Iterator[Document]:
     """Yield the documents of a file, of `-` (standard input) or of a folder.
 
-    A folder is read by its `in.tsv`, or is one of `.clntmstmp` files. Without `format` it is guessed.
+    A folder is read by its `in.tsv`, or is one of `.clntmstmp` files. Without `format` it is guessed. `stream` is what
+    stands for standard input that may stay open.
     """
     for file in _files(path):
-        with _opened(file) as stream:
-            chosen = format or guess(file, _peek(stream))
+        with _opened(file, stream) as opened:
+            chosen = format or guess(file, _peek(opened))
             options = chosen.partition(":")[2]
-            yield from module(chosen).read(stream, str(file), *([options] if options else []))
+            yield from module(chosen).read(opened, str(file), *([options] if options else []))
 
 
 def _files(path: str | Path) -> list[str | Path]:

@@ -89,8 +89,10 @@ def _space(raw: str, at: int) -> int:
 def values(stream: BinaryIO, source: str) -> Iterator[tuple[int, str]]:
     """Yield (line, raw text) of the JSON values that stand one after the other, each as soon as it is complete.
 
-    A raw text holds the white space up to the next value. Values may run over lines (as Vosk prints them).
+    A raw text holds the white space up to the next value. Values may run over lines (as Vosk prints them). Of a stream
+    that may stay open (`Pipe`), white space that has not come yet is left for the next value.
     """
+    ready = getattr(stream, "ready", None)
     held: list[str] = []
     start = 0  # line on which the held value begins; 0: only white space is held
     depth = 0  # of brackets; a value is complete where they are closed
@@ -104,6 +106,9 @@ def values(stream: BinaryIO, source: str) -> Iterator[tuple[int, str]]:
         held.append(line)
         for found in _STRING_OR_BRACKET.finditer(line):
             depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(found[0], 0)
+        if ready and start and depth <= 0 and not ready():
+            yield start, "".join(held)
+            held, start, depth = [], 0, 0
     if start:
         yield start, "".join(held)
 

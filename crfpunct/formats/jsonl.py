@@ -1,11 +1,13 @@
 """JSON lines, one text each: ``{"id", "words": [{"word", "start", "end"}]}`` (in seconds), or ``{"id", "text"}``.
 
-Words may be bare strings, too. Out, each word also has its `mark`; other keys that were read come back.
+Words may be bare strings, too. Out, each word also has its `mark` and, where the document knows it, the `probability`
+of the mark (or of none); other keys that were read come back.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, TextIO
 
@@ -47,24 +49,34 @@ def write(documents: Iterable[Document], out: TextIO, typography: Typography) ->
     """Write one object a line."""
     for document in documents:
         row = row_of(document, "jsonl")
-        if row and untouched(document, row):
+        if row and document.probabilities is None and untouched(document, row):
             out.write(row.raw)
             continue
-        if row and not isinstance(row.data.get("words"), list):
-            _, gaps = spaced(row.data["text"])
-            out.write(line_of(row.data | {"text": join(document.words, document.marks, typography, gaps)}, row))
-            continue
         data: dict[str, Any] = dict(row.data) if row else {"id": document.id}
-        data["words"] = [
-            (entry if isinstance(entry, dict) else {}) | {"word": word} | ({} if mark is None else {"mark": mark})
-            for entry, word, mark in zip(
-                row.data["words"] if row else timed(document, document.words),
-                document.words,
-                document.marks or itertools.repeat(None, len(document.words)),
-                strict=True,
-            )
-        ]
+        entries = data.get("words")
+        if row and not isinstance(entries, list):
+            _, gaps = spaced(row.data["text"])
+            data["text"] = join(document.words, document.marks, typography, gaps)
+        if isinstance(entries, list) or not row or document.probabilities is not None:
+            given = entries if isinstance(entries, list) else timed(document, document.words)
+            data["words"] = [
+                (entry if isinstance(entry, dict) else {}) | {"word": word} | added
+                for entry, word, added in zip(given, document.words, _added(document), strict=True)
+            ]
         out.write(line_of(data, row))
+
+
+def _added(document: Document) -> Iterator[dict[str, Any]]:
+    """What is known of the mark behind each word."""
+    if document.marks is None:
+        yield from itertools.repeat({}, len(document.words))
+        return
+    if document.probabilities is None:
+        for mark in document.marks:
+            yield {"mark": mark}
+        return
+    for mark, probability in zip(document.marks, document.probabilities.tolist(), strict=True):
+        yield {"mark": mark} | ({} if math.isnan(probability) else {"probability": round(probability, 4)})
 
 
 def sniff(head: bytes) -> bool:

@@ -25,6 +25,7 @@ def read(stream: BinaryIO, source: str) -> Iterator[Document]:
 
 def groups(stream: BinaryIO, source: str) -> Iterator[tuple[int, list[str]]]:
     """Yield (number of the first, lines) for lines up to and with the blank lines behind them; none is left out."""
+    ready = getattr(stream, "ready", None)  # of a stream that may stay open; then blank lines may come too late
     lines: list[str] = []
     start = 1
     filled = ended = False
@@ -37,6 +38,9 @@ def groups(stream: BinaryIO, source: str) -> Iterator[tuple[int, list[str]]]:
         filled = filled or not blank
         ended = filled and blank
         lines.append(line)
+        if ended and ready and not ready():
+            yield start, lines
+            lines, start, filled, ended = [], number + 1, False, False
     if lines:
         yield start, lines
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
@@ -187,7 +187,7 @@ def resegmented(
 ) -> Document:
     """The document with new cues: they end with sentences and clauses where the limits allow it."""
     cues = cut(document, characters, lines, seconds)
-    return Document(document.id, document.words, document.times_ms, document.marks, document.source, Cues(cues))
+    return replace(document, layout=Cues(cues))
 
 
 def cut(
