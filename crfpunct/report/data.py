@@ -174,10 +174,10 @@ def _marks(result: MarksResult) -> Json:
         "slots": _slots(result.slot_total),
         "slot_error_rate": _score(result.slot_error_rate),
         "confusion": {"labels": list(result.labels), "counts": result.confusion.tolist()},
-        "seqeval": {"default": _seqeval(result.seqeval), "strict": _seqeval(result.seqeval_strict)}
-        if result.seqeval
+        "seqeval": {"default": _seqeval(result.seqeval(strict=False)), "strict": _seqeval(result.seqeval(strict=True))}
+        if result.tags
         else None,
-        "scheme": {label: list(marks) for label, marks in entities.IWSLT.items()} if not result.seqeval else None,
+        "scheme": {label: list(marks) for label, marks in entities.IWSLT.items()} if not result.tags else None,
     }
 
 

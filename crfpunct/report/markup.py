@@ -61,7 +61,7 @@ def _markdown(text: str) -> str:
     >>> _markdown("a_b|*")
     'a\\\\_b\\\\|\\\\*'
     """
-    return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", text)
+    return re.sub(r"([\\`*_<>|]|\](?=\())", r"\\\1", text)
 
 
 def write_latex(report: Report, out: TextIO) -> None:

@@ -151,7 +151,7 @@ def evaluation_report(evaluation: Evaluation, details: bool = False) -> Report:
                 tables.append(_marks_table(result, confidence))
             if details:
                 tables.append(_confusion_table(result))
-            if details and result.seqeval:
+            if details and result.tags:
                 tables.append(_seqeval_table(result))
     if evaluation.case:
         headline += [("Case accuracy", evaluation.case.accuracy), ("F1 of words with a capital", evaluation.case.f1)]
@@ -225,7 +225,7 @@ def _poleval_table(result: PolevalResult, confidence: str) -> Table:
 
 
 def _marks_table(result: MarksResult, confidence: str) -> Table:
-    name = mark_name if result.seqeval else iwslt_name
+    name = mark_name if result.tags else iwslt_name
 
     def cells(score: LabelScore, ends: Interval, slots: tuple[int, int, int, int]) -> tuple[str, ...]:
         *wrong, total = slots
@@ -236,8 +236,8 @@ def _marks_table(result: MarksResult, confidence: str) -> Table:
     rows.append(("all", "", *cells(result.overall, result.averages["micro"].interval, result.slot_total)))
     s, d, i, n = map(count, result.slot_total)
     return Table(
-        "marks" if result.seqeval else "iwslt",
-        "Marks over aligned words" if result.seqeval else "The three marks of IWSLT over aligned words",
+        "marks" if result.tags else "iwslt",
+        "Marks over aligned words" if result.tags else "The three marks of IWSLT over aligned words",
         [
             Column("mark", right=False),
             Column("", right=False),
@@ -271,8 +271,8 @@ def _confusion_table(result: MarksResult) -> Table:
 
 def _seqeval_table(result: MarksResult) -> Table:
     rows = []
-    for mode, scores in (("default", result.seqeval), ("strict", result.seqeval_strict)):
-        if scores:
+    for mode in ("default", "strict"):
+        if scores := result.seqeval(strict=mode == "strict"):
             for average, (p, r, f, support) in scores.averages.items():
                 rows.append((mode, average, number(p), number(r), number(f), count(support)))
     return Table(

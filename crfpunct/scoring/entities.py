@@ -8,7 +8,7 @@ precision, recall and F1 per mark (equal to seqeval's), the slot error rate, and
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -156,32 +156,27 @@ def seqeval_scores(
     from seqeval.metrics import sequence_labeling, v1
     from seqeval.scheme import IOB2
 
-    sides = [list(map(list, side)) for side in (reference, hypothesis)]
-    present = {tag for side in sides for tags in side for tag in tags} - {"O"}
-    if not present:  # the library fails on it
+    # Where neither side has a mark there is nothing to count, and the library is slow: those tokens are left out.
+    kept = [
+        [(a, b) for a, b in zip(expected, found, strict=True) if a != "O" or b != "O"]
+        for expected, found in zip(reference, hypothesis, strict=True)
+    ]
+    if not any(kept):  # the library fails on it
         return SeqevalScores({}, dict.fromkeys(AVERAGES, (0.0, 0.0, 0.0, 0)))
+    sides = [[[pair[side] for pair in pairs] for pairs in kept] for side in (0, 1)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # on 0/0, which the caller sees in the counts
-        if strict:
-            each = v1.precision_recall_fscore_support(*sides, average=None, scheme=IOB2, zero_division=0)
-            averages = [
-                v1.precision_recall_fscore_support(*sides, average=name, scheme=IOB2, zero_division=0)
-                for name in AVERAGES
-            ]
-            names = sorted(tag.removeprefix("B-").replace("-", "_") for tag in present)
-        else:
-            each = sequence_labeling.precision_recall_fscore_support(*sides, average=None, zero_division=0)
-            averages = [
-                sequence_labeling.precision_recall_fscore_support(*sides, average=name, zero_division=0)
-                for name in AVERAGES
-            ]
-            names = sorted(tag.removeprefix("B-") for tag in present)
-    rows = {
-        name.replace("_", "-"): (100 * float(p), 100 * float(r), 100 * float(f), int(n))
-        for name, p, r, f, n in zip(names, *each, strict=True)
+        report = (
+            v1.classification_report(*sides, output_dict=True, scheme=IOB2, zero_division=0)
+            if strict
+            else sequence_labeling.classification_report(*sides, output_dict=True, zero_division=0)
+        )
+
+    def row(values: Mapping[str, float]) -> tuple[float, float, float, int]:
+        p, r, f = (100 * float(values[name]) for name in ("precision", "recall", "f1-score"))
+        return p, r, f, int(values["support"])
+
+    averages: dict[Average, tuple[float, float, float, int]] = {
+        average: row(report.pop(f"{average} avg")) for average in AVERAGES
     }
-    means = {
-        name: (100 * float(p), 100 * float(r), 100 * float(f), int(n))
-        for name, (p, r, f, n) in zip(AVERAGES, averages, strict=True)
-    }
-    return SeqevalScores(rows, means)
+    return SeqevalScores({name.replace("_", "-"): row(values) for name, values in report.items()}, averages)

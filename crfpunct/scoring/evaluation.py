@@ -82,7 +82,7 @@ class MarksResult:
 
     labels: the axis of the confusion, "no mark" (`""`) first. rows: the labels that either side has.
     slots: label -> S, D, I and reference marks of that label alone; slot_total: of all labels.
-    averages: our own scores; seqeval, seqeval_strict: the library's, or None for the IWSLT scheme.
+    averages: our own scores. tags: both sides' labels by document, or None for the IWSLT scheme.
     """
 
     labels: tuple[str, ...]
@@ -93,8 +93,14 @@ class MarksResult:
     slot_error_rate: Score
     averages: dict[Average, Score]
     overall: LabelScore
-    seqeval: SeqevalScores | None = None
-    seqeval_strict: SeqevalScores | None = None
+    tags: tuple[list[list[str]], list[list[str]]] | None = None
+
+    def seqeval(self, strict: bool) -> SeqevalScores | None:
+        """The seqeval library's own scores of the tags, worked out now; None where there are no tags."""
+        if self.tags is None:
+            return None
+        reference, hypothesis = map(entities.as_tags, self.tags)
+        return entities.seqeval_scores(reference, hypothesis, strict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,15 +280,7 @@ def _poleval(pair: Pair, signed: _Signer) -> PolevalResult:
 
 
 def _marks(tags: tuple[list[list[str]], list[list[str]]], signed: _Signer) -> MarksResult:
-    reference, hypothesis = map(entities.as_tags, tags)
-    return _confusion(
-        entities.AXIS,
-        entities.confusion(*tags),
-        signed,
-        "marks-f1",
-        entities.seqeval_scores(reference, hypothesis),
-        entities.seqeval_scores(reference, hypothesis, strict=True),
-    )
+    return _confusion(entities.AXIS, entities.confusion(*tags), signed, "marks-f1", tags)
 
 
 def _iwslt(tags: tuple[list[list[str]], list[list[str]]], signed: _Signer) -> MarksResult:
@@ -295,8 +293,7 @@ def _confusion(
     confusion: NDArray[np.int64],
     signed: _Signer,
     metric: str,
-    seqeval: SeqevalScores | None = None,
-    seqeval_strict: SeqevalScores | None = None,
+    tags: tuple[list[list[str]], list[list[str]]] | None = None,
 ) -> MarksResult:
     """A result from confusions (D, M + 1, M + 1)."""
     options = (("words", "aligned"),)
@@ -335,8 +332,7 @@ def _confusion(
             for average, function in functions.items()
         },
         LabelScore.of("overall", counts.sum(axis=0)),
-        seqeval,
-        seqeval_strict,
+        tags,
     )
 
 

@@ -30,11 +30,25 @@ def _chunks(trials: int, documents: int) -> Iterator[int]:
         yield min(size, trials - start)
 
 
-def _sums(selector: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Selector (B, D) times counts (D, *shape) -> (B, *shape), exactly: float64 holds integers up to 2^53."""
-    flat = counts.reshape(len(counts), -1).astype(np.float64)
-    summed = np.rint(selector @ flat).astype(np.int64)
-    return summed.reshape(len(selector), *counts.shape[1:])
+class _Summer:
+    """Sums of counts (D, *shape) over chosen documents, as products with a selector (B, D).
+
+    Exact: float32 holds integers up to 2^24, and float64, where sums could be greater, up to 2^53. Columns that are 0
+    everywhere are left out of the product.
+    """
+
+    def __init__(self, counts: NDArray[np.int64]) -> None:
+        self.shape = counts.shape[1:]
+        flat = counts.reshape(len(counts), -1)
+        self.used: NDArray[np.bool_] = np.asarray(flat.any(axis=0))
+        most = len(flat) * int(flat.max(initial=0))
+        self.flat = np.ascontiguousarray(flat[:, self.used], np.float32 if most < 1 << 24 else np.float64)
+
+    def __call__(self, selector: NDArray[np.integer | np.bool_]) -> NDArray[np.int64]:
+        """(B, D) -> (B, *shape)."""
+        summed = np.zeros((len(selector), len(self.used)), np.int64)
+        summed[:, self.used] = np.rint(selector.astype(self.flat.dtype) @ self.flat)
+        return summed.reshape(len(selector), *self.shape)
 
 
 def observed(counts: NDArray[np.int64], score: Score) -> NDArray[np.float64]:
@@ -60,11 +74,14 @@ def approximate_randomisation(
     undefined = np.zeros((systems, systems), np.bool_)
     pairs = [(a, b) for a in range(systems) for b in range(a + 1, systems)]
     random = np.random.default_rng(seed)
+    sums = _Summer(np.moveaxis(counts, 0, 1))
     if documents > 1:
         for size in _chunks(trials, documents):
-            selector = (random.random((size, documents)) < 0.5).astype(np.float64)
+            parts = sums(
+                random.random((size, documents)) < 0.5
+            )  # (B, S, *shape): what each system has in the swapped documents
             for a, b in pairs:
-                moved = _sums(selector, counts[b] - counts[a])
+                moved = parts[:, b] - parts[:, a]
                 difference = np.abs(score(totals[a] + moved) - score(totals[b] - moved))
                 extreme[a, b] += int((difference >= abs(scores[a] - scores[b]) - TOLERANCE).sum())
                 undefined[a, b] |= bool(np.isnan(difference).all())
@@ -95,12 +112,13 @@ def resampled(counts: NDArray[np.int64], trials: int = 10_000, seed: int = 0) ->
     """
     documents = len(counts)
     random = np.random.default_rng(seed)
+    sums = _Summer(counts)
     parts = []
     for size in _chunks(trials, documents):
         drawn = np.minimum((random.random((size, documents)) * documents).astype(np.int64), documents - 1)
         cells = drawn + documents * np.arange(size)[:, None]
         times = np.bincount(cells.ravel(), minlength=size * documents).reshape(size, documents)
-        parts.append(_sums(times.astype(np.float64), counts))
+        parts.append(sums(times))
     return np.concatenate(parts)
 
 
