@@ -36,6 +36,16 @@ def test_counts_are_those_of_single_words(items: list[tuple[str, bool]]) -> None
     assert counts[..., [table.TRUE_POSITIVE, table.FALSE_NEGATIVE]].sum() == len(pairs)
 
 
+@given(st.lists(st.tuples(word, st.sampled_from(["", ",", "."]), st.booleans()), max_size=10))
+def test_the_same_words_are_counted_without_an_alignment(items: list[tuple[str, str, bool]]) -> None:
+    reference = [given for given, _, _ in items]
+    hypothesis = [given.upper() if swap and "ß" not in given else given for given, _, swap in items]
+    marks = [mark for _, mark, _ in items]
+    lines = [" ".join(map("".join, zip(side, marks, strict=True))) for side in (reference, hypothesis)]
+    aligned = casing.count_case(align_documents(lines[:1], lines[1:]))
+    np.testing.assert_array_equal(casing.count_same_words([(reference, hypothesis, marks)]), aligned.sum(axis=0))
+
+
 def test_words_behind_a_full_stop_are_counted_apart() -> None:
     counts = casing.count_case(align_documents(["Tak, Ala. Nie? A"], ["Tak, ala. nie? A"]))[0]
     inside, initial = counts
