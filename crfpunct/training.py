@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 import crfpunct
-from crfpunct import marks
+from crfpunct import marks, templates
 from crfpunct.document import Document
-from crfpunct.errors import CorpusError
-from crfpunct.estimators import Progress, PunctuationCRF, joined_parts
+from crfpunct.errors import CorpusError, ModelError
+from crfpunct.estimators import Progress, PunctuationCRF, TruecasingCRF, joined_parts
 from crfpunct.model_folder import ModelFolder, pack
+from crfpunct.scoring import counts as table
 from crfpunct.scoring import poleval
+from crfpunct.scoring.casing import accuracy, capitalised, count_same_words
+
+Task = Literal["punct", "case"]
+TASKS: tuple[Task, ...] = ("punct", "case")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +41,6 @@ class Options:
 class About:
     """What a model says of its training texts; `non_commercial` where their licence forbids other use."""
 
-    language: str | None = None
     data: str | None = None
     licence: str | None = None
     non_commercial: bool = False
@@ -114,6 +119,16 @@ class Summary:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A trained task: its entry in the manifest, its files, and a summary for the user."""
+
+    task: Task
+    entry: dict[str, Any]
+    files: dict[str, bytes]
+    summary: Summary
+
+
 def train_punctuation(
     documents: Sequence[Document],
     about: About,
@@ -121,62 +136,198 @@ def train_punctuation(
     folds: int = 0,
     jobs: int = 1,
     progress: Callable[[str, Progress], None] | None = None,
-) -> tuple[ModelFolder, Summary]:
-    """Train a punctuation model: a CRF for texts without word times and, where the documents have any, one with.
+) -> Part:
+    """Train the punctuation part of a model: a CRF for texts without word times and, if there are any, one with.
 
-    folds: cross-validate first with that many folds, and let the model carry the scores (0: do not).
+    folds: cross-validate as well, with that many folds, and let the model carry the scores (0: do not).
     progress: called with the chain's name at every iteration.
     """
     start = time.perf_counter()
-    timed_documents = sum(document.times_ms is not None for document in documents)
-    chains = {"text": without_times(documents)}
-    if timed_documents:
-        chains["timed"] = list(documents)
-    manifest: dict[str, Any] = {}
-    files: dict[str, bytes] = {}
-    attributes, iterations = {}, {}
-    for name, texts in chains.items():
-        report = None if progress is None else _named(progress, name)
-        fitted = estimator(options, name == "timed", report).fit(texts)
-        files[f"punct-{name}.npz"] = pack(fitted.chain_.to_arrays())
-        manifest[name] = {
-            "file": f"punct-{name}.npz",
-            "labels": list(fitted.chain_.labels),
-            "options": asdict(fitted.options_),
-            "attributes": fitted.chain_.index.count,
-        }
-        attributes[name] = fitted.chain_.index.count, fitted.candidates_
-        iterations[name] = len(fitted.training_log_)
-        features = fitted.features_
-    files |= {f"templates/{name}": raw for name, raw in features.files.items()}
-    words = sum(len(document.words) for document in documents)
-    scores = {
-        name: _scores(cross_validate(documents, name == "timed", options, folds, jobs)) for name in chains if folds
+    texts = {"text": without_times(documents)}
+    if any(document.times_ms is not None for document in documents):
+        texts["timed"] = list(documents)
+    fitted = {
+        name: estimator(options, name == "timed", _named(progress, name)).fit(chosen) for name, chosen in texts.items()
     }
+    features = fitted["text"].features_
+    files = {f"punct-{name}.npz": pack(chain.chain_.to_arrays()) for name, chain in fitted.items()}
+    files |= {f"templates/{name}": raw for name, raw in features.files.items()}
+    entry: dict[str, Any] = {
+        "features": features.name,
+        "chains": {name: {"file": f"punct-{name}.npz", **_described(chain)} for name, chain in fitted.items()},
+        "joined_parts": sorted(joined_parts(documents)),
+        "training": _counted(documents),
+        **asdict(about),
+        "scores": {
+            name: _scores(cross_validate(documents, name == "timed", options, folds, jobs)) for name in fitted if folds
+        },
+    }
+    return Part("punct", entry, files, _summary(documents, fitted, start))
+
+
+def train_case(
+    documents: Sequence[Document],
+    about: About,
+    options: Options,
+    folds: int = 0,
+    jobs: int = 1,
+    progress: Callable[[str, Progress], None] | None = None,
+) -> Part:
+    """Train the truecasing part of a model on cased and punctuated documents; arguments as `train_punctuation`."""
+    start = time.perf_counter()
+    fitted = truecasing_estimator(options, _named(progress, "case")).fit(documents)
+    files = {"case.npz": pack(fitted.truecaser_.to_arrays())}
+    files |= {f"templates/{name}": raw for name, raw in fitted.features_.files.items()}
+    entry: dict[str, Any] = {
+        "features": fitted.features_.name,
+        "file": "case.npz",
+        **_described(fitted),
+        "surface_forms": len(fitted.truecaser_.spelling.surface),
+        "training": _counted(documents),
+        **asdict(about),
+        "scores": cross_validate_case(documents, options, folds, jobs) if folds else {},
+    }
+    return Part("case", entry, files, _summary(documents, {"case": fitted}, start))
+
+
+def truecasing_estimator(options: Options, progress: Callable[[Progress], None] | None = None) -> TruecasingCRF:
+    """The estimator of the truecasing part."""
+    return TruecasingCRF(
+        features=options.features,
+        c1=options.c1,
+        c2=options.c2,
+        max_iterations=options.max_iterations,
+        progress=progress,
+    )
+
+
+def case_fold(documents: Sequence[Document], fold: int, folds: int, options: Options) -> NDArray[np.int64]:
+    """Train on all folds but one; counts (2, 4, 3) of `scoring.casing` on that one, with its own marks given."""
+    train = [document for document in documents if fold_of(document, folds) != fold]
+    held_out = [document for document in documents if fold_of(document, folds) == fold]
+    if not held_out:
+        raise CorpusError(f"fold {fold} of {folds} has no documents; use fewer folds.")
+    found = truecasing_estimator(options).fit(train).truecaser_.words(lowered(held_out))
+    return count_same_words(
+        [(document.words, words, document.marks or []) for document, words in zip(held_out, found, strict=True)]
+    )
+
+
+def lowered(documents: Sequence[Document]) -> list[Document]:
+    """The same documents as a recogniser would write them: no capitals."""
+    return [replace(document, words=[word.lower() for word in document.words]) for document in documents]
+
+
+def cross_validate_case(
+    documents: Sequence[Document], options: Options, folds: int = 5, jobs: int = 1
+) -> dict[str, Any]:
+    """F1 of words with a capital and accuracy over all words: mean, standard deviation and folds."""
+    from joblib import Parallel, delayed
+
+    counts = Parallel(n_jobs=jobs)(delayed(case_fold)(documents, fold, folds, options) for fold in range(folds))
+    scores: dict[str, Any] = {"metric": "F1 of words with a capital, %", "folds": folds}
+    scores["f1"] = _spread([float(table.f1(capitalised(fold).sum(axis=0))) for fold in counts])
+    scores["accuracy"] = _spread([float(accuracy(fold.sum(axis=0))) for fold in counts])
+    return scores
+
+
+def assemble(language: str | None, parts: Sequence[Part], into: ModelFolder | None = None) -> ModelFolder:
+    """A model folder of trained parts; `into` keeps the other tasks of a model that is there already."""
+    manifest: dict[str, Any] = {key: value for key, value in (into.manifest if into else {}).items() if key in TASKS}
+    files = {name: raw for name, raw in (into.files if into else {}).items() if name != "card.md"}
+    for part in parts:
+        for name in _files_of(manifest.pop(part.task, None), files, manifest):
+            del files[name]
+        for name, raw in part.files.items():
+            if files.get(name, raw) != raw:
+                raise ModelError(
+                    f"the model has another file {name}; give the feature file another name, or train anew with --out."
+                )
+            files[name] = raw
+        manifest[part.task] = part.entry
     content: dict[str, Any] = {
         "crfpunct": crfpunct.__version__,
         "created": datetime.now(UTC).strftime("%Y-%m-%d"),
-        **asdict(about),
-        "punct": {
-            "features": features.name,
-            "chains": manifest,
-            "joined_parts": sorted(joined_parts(documents)),
-            "training": {
-                "documents": len(documents),
-                "timed_documents": timed_documents,
-                "words": words,
-                "fingerprint": _fingerprint(documents),
-            },
-            "scores": scores,
-        },
+        "language": language or (into.manifest.get("language") if into else None),
+        "non_commercial": any(manifest[task]["non_commercial"] for task in manifest),
+        "licence": "; ".join(dict.fromkeys(entry["licence"] for entry in manifest.values() if entry["licence"])),
     }
+    content |= {task: manifest[task] for task in TASKS if task in manifest}
     files["card.md"] = card(content).encode()
-    summary = Summary(len(documents), words, timed_documents, attributes, iterations, time.perf_counter() - start)
-    return ModelFolder(content, files), summary
+    return ModelFolder(content, files)
 
 
-def _named(progress: Callable[[str, Progress], None], name: str) -> Callable[[Progress], None]:
-    return lambda step: progress(name, step)
+def _files_of(entry: dict[str, Any] | None, files: dict[str, bytes], others: Mapping[Any, Any]) -> list[str]:
+    """The files that only this task of a model uses."""
+    if entry is None:
+        return []
+    own = {chain["file"] for chain in entry.get("chains", {}).values()} | {entry.get("file")}
+    shared = {name for other in others.values() for name in _templates_of(other, files)}
+    return [name for name in files if name in own or name in set(_templates_of(entry, files)) - shared]
+
+
+def _templates_of(entry: dict[str, Any], files: dict[str, bytes]) -> list[str]:
+    copies = {Path(name).name: raw for name, raw in files.items() if name.startswith("templates/")}
+    return [f"templates/{name}" for name in templates.load_copies(entry["features"], copies).files]
+
+
+def bare(document: Document) -> Document:
+    """A written text as if it had been spoken: quotation signs and brackets are gone, marks behind them are kept.
+
+    >>> bare(Document("", ['"Tak"', "(rzekł)"], marks=[",", "."])).words
+    ['Tak', 'rzekł']
+    """
+    words: list[str] = []
+    labels: list[str] = []
+    kept: list[int] = []
+    for place, (word, mark) in enumerate(zip(document.words, document.marks or (), strict=True)):
+        inner, run = marks.split_mark(word.strip(_WRITTEN_SIGNS))
+        inner = inner.strip(_WRITTEN_SIGNS)
+        label = marks.label(mark or run)
+        if inner:
+            words.append(inner)
+            labels.append(label)
+            kept.append(place)
+        elif label and labels:
+            labels[-1] = labels[-1] or label
+    times = None if document.times_ms is None else document.times_ms[kept]
+    return replace(document, words=words, marks=labels, times_ms=times, layout=None)
+
+
+_WRITTEN_SIGNS = "\"„”“«»‹›‘’‚'`()[]{}<>*_|"
+
+
+def _described(fitted: PunctuationCRF | TruecasingCRF) -> dict[str, Any]:
+    return {
+        "labels": list(fitted.chain_.labels),
+        "options": asdict(fitted.options_),
+        "attributes": fitted.chain_.index.count,
+    }
+
+
+def _counted(documents: Sequence[Document]) -> dict[str, Any]:
+    return {
+        "documents": len(documents),
+        "timed_documents": sum(document.times_ms is not None for document in documents),
+        "words": sum(len(document.words) for document in documents),
+        "fingerprint": _fingerprint(documents),
+    }
+
+
+def _summary(documents: Sequence[Document], fitted: Mapping[str, Any], start: float) -> Summary:
+    counted = _counted(documents)
+    return Summary(
+        counted["documents"],
+        counted["words"],
+        counted["timed_documents"],
+        {name: (chain.chain_.index.count, chain.candidates_) for name, chain in fitted.items()},
+        {name: len(chain.training_log_) for name, chain in fitted.items()},
+        time.perf_counter() - start,
+    )
+
+
+def _named(progress: Callable[[str, Progress], None] | None, name: str) -> Callable[[Progress], None] | None:
+    return None if progress is None else lambda step: progress(name, step)
 
 
 def _fingerprint(documents: Sequence[Document]) -> str:
@@ -193,78 +344,96 @@ def _scores(found: Sequence[FoldScore]) -> dict[str, Any]:
     """Mean and standard deviation over the folds of the PolEval weighted F1 by both rules, and the folds themselves."""
     scores: dict[str, Any] = {"metric": "PolEval weighted F1, %", "folds": len(found)}
     for rule in poleval.RULES:
-        values = [fold.counts.weighted_f1(rule) for fold in found]
-        scores[rule] = {
-            "mean": round(float(np.mean(values)), 2),
-            "sd": round(float(np.std(values, ddof=1)), 2) if len(values) > 1 else None,
-            "by_fold": [round(value, 2) for value in values],
-        }
+        scores[rule] = _spread([fold.counts.weighted_f1(rule) for fold in found])
     return scores
 
 
+def _spread(values: Sequence[float]) -> dict[str, Any]:
+    return {
+        "mean": round(float(np.mean(values)), 2),
+        "sd": round(float(np.std(values, ddof=1)), 2) if len(values) > 1 else None,
+        "by_fold": [round(value, 2) for value in values],
+    }
+
+
 _CHAIN_TITLES = {"text": "text alone", "timed": "with word times"}
+_TASK_TITLES = {"punct": "Punctuation", "case": "Case"}
+_INTENT = {
+    "punct": "Puts marks behind words. It has one CRF for texts without word times and, if it was trained with times, "
+    "one for texts with them; that one tags a text if at least half of the gaps between its words are known.",
+    "case": "Finds the case of each word, given the marks between the words, and spells it: in lower case, with a "
+    "capital first, all in capitals, or in a mixed form learned from the training text (`iPhone`).",
+}
+_LIMITS = {
+    "punct": "It knows the kind of text it was trained on; other kinds of speech and writing get fewer and worse "
+    "marks. Marks that are rare in the data (`!`, `;`, `...`) are rarely placed. It does not change or correct words.",
+    "case": "Names that it has not seen are told by their endings and neighbours alone. A wrong full stop makes a "
+    "wrong capital behind it. Words that cannot be raised without losing a letter (`ß`) stay as they are.",
+}
 
 
-def card(manifest: dict[str, Any]) -> str:
+def card(manifest: Mapping[str, Any]) -> str:
     """The model card: data, licence, intended use, limits, scores; Markdown."""
-    punct = manifest["punct"]
-    training = punct["training"]
-    lines = [
-        f"# Punctuation model{' for ' + manifest['language'] if manifest['language'] else ''}",
-        "",
-        f"Trained with crfpunct {manifest['crfpunct']}.",
-        "",
-        "## Data and licence",
-        "",
-        f"- Data: {manifest['data'] or 'not stated'}; {training['documents']:,} texts "
-        f"({training['timed_documents']:,} with word times), {training['words']:,} words, "
-        f"fingerprint `{training['fingerprint']}`.",
-        f"- Licence of the data: {manifest['licence'] or 'not stated'}.",
-    ]
+    language = f" for `{manifest['language']}`" if manifest["language"] else ""
+    lines = [f"# Model{language}", "", f"Trained with crfpunct {manifest['crfpunct']}."]
     if manifest["non_commercial"]:
         lines += [
-            "- **For research and non-commercial use**: the licence of the data asks for it. A model of your own data "
-            "has no such limit: `crfpunct train YOUR-TEXTS --out my-model` trains one.",
+            "",
+            "**For research and non-commercial use**: the licence of training data asks for it. A model of your own "
+            "data has no such limit: `crfpunct train YOUR-TEXTS --out my-model` trains one.",
         ]
-    lines += [
+    lines += ["", "The folder holds statistics (weights of words, word parts and pauses), no sentence of the data."]
+    for task in TASKS:
+        if task in manifest:
+            lines += ["", f"## {_TASK_TITLES[task]}", "", *_part_of_card(task, manifest[task])]
+    return "\n".join([*lines, ""])
+
+
+def _part_of_card(task: Task, entry: Mapping[str, Any]) -> list[str]:
+    training = entry["training"]
+    timed = f"{training['timed_documents']:,} with word times, " if task == "punct" else ""
+    lines = [
+        _INTENT[task],
         "",
-        "The folder holds statistics (weights of words, word parts and pauses), no sentence of the data.",
-        "",
-        "## What it does",
-        "",
-        "Puts marks behind words. It has one CRF for texts without word times and, if it was trained with times, one "
-        "for texts with them; that one tags a text if at least half of the gaps between its words are known.",
+        f"- Data: {entry['data'] or 'not stated'}; {training['documents']:,} texts, {timed}{training['words']:,} "
+        f"words, fingerprint `{training['fingerprint']}`.",
+        f"- Licence of the data: {entry['licence'] or 'not stated'}."
+        + (" Non-commercial use only." if entry["non_commercial"] else ""),
+        f"- Limits: {_LIMITS[task]}",
         "",
         "| CRF | labels | attributes | c1 | c2 | iterations at most |",
         "|---|---|---|---|---|---|",
     ]
-    for name, chain in punct["chains"].items():
+    for name, chain in entry.get("chains", {"case": entry}).items():
         labels = " ".join(f"`{label}`" for label in chain["labels"] if label)
         options = chain["options"]
         lines.append(
-            f"| {_CHAIN_TITLES[name]} | {labels} | {chain['attributes']:,} | {options['c1']:g} | {options['c2']:g} "
-            f"| {options['max_iterations']} |"
+            f"| {_CHAIN_TITLES.get(name, name)} | {labels} | {chain['attributes']:,} | {options['c1']:g} "
+            f"| {options['c2']:g} | {options['max_iterations']} |"
         )
+    if not entry["scores"]:
+        return [*lines, "", "Not cross-validated (`crfpunct train --folds 5` does it)."]
+    if task == "case":
+        scores = entry["scores"]
+        return [
+            *lines,
+            "",
+            f"Cross-validated over {scores['folds']} folds of documents, the true marks given: F1 of words with a "
+            f"capital {_cell(scores['f1'])}, accuracy {_cell(scores['accuracy'])} (mean ± standard deviation).",
+        ]
     lines += [
         "",
-        "## Limits",
-        "",
-        "It knows the kind of text it was trained on; other kinds of speech and writing get fewer and worse marks. "
-        "Marks that are rare in the data (`!`, `;`, `...`) are rarely placed. It does not change or correct words.",
-        "",
-        "## Scores",
-        "",
-    ]
-    if not punct["scores"]:
-        return "\n".join([*lines, "Not cross-validated (`crfpunct train --folds 5` does it).", ""])
-    lines += [
         "PolEval weighted F1 in percent, cross-validated over documents: mean ± standard deviation of the folds. "
         "`rule:geval` is the task's own counting, `rule:all` counts every false positive.",
         "",
         "| CRF | folds | rule:geval | rule:all |",
         "|---|---|---|---|",
     ]
-    for name, scores in punct["scores"].items():
-        cells = [f"{scores[rule]['mean']:.2f} ± {scores[rule]['sd'] or 0:.2f}" for rule in poleval.RULES]
-        lines.append(f"| {_CHAIN_TITLES[name]} | {scores['folds']} | {' | '.join(cells)} |")
-    return "\n".join([*lines, ""])
+    for name, scores in entry["scores"].items():
+        cells = " | ".join(_cell(scores[rule]) for rule in poleval.RULES)
+        lines.append(f"| {_CHAIN_TITLES[name]} | {scores['folds']} | {cells} |")
+    return lines
+
+
+def _cell(score: Mapping[str, Any]) -> str:
+    return f"{score['mean']:.2f} ± {score['sd'] or 0:.2f}"

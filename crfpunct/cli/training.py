@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from crfpunct.cli.notes import note, progress
 
 if TYPE_CHECKING:
+    from crfpunct.document import Document
     from crfpunct.estimators import Progress
 
 
@@ -22,12 +23,18 @@ def train(
     paths: Annotated[
         list[str], typer.Argument(metavar="PATH", help="Punctuated texts: a WikiPunct folder, or files of any format.")
     ],
-    out: Annotated[Path, typer.Option(help="The model folder to write.", show_default=False)],
+    out: Annotated[Path | None, typer.Option(help="The model folder to write.", show_default=False)] = None,
+    into: Annotated[Path | None, typer.Option(help="A model folder to which the task is added, or replaced.")] = None,
+    task: Annotated[
+        Literal["punct", "case", "both"], typer.Option(help="What the model is to restore: marks, case, or both.")
+    ] = "punct",
     times: Annotated[
         str | None,
         typer.Option(help="Folder or .tar.gz of .clntmstmp files with the word times, matched by text id."),
     ] = None,
-    features: Annotated[str, typer.Option(help="A feature file, or the name of a shipped one.")] = "punct",
+    features: Annotated[
+        str | None, typer.Option(help="A feature file, or the name of a shipped one (default: punct, case).")
+    ] = None,
     from_: Annotated[
         str | None, typer.Option("--from", metavar="FORMAT", help="Format of the texts (default: found out).")
     ] = None,
@@ -48,45 +55,71 @@ def train(
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a model that is there already.")] = False,
 ) -> None:
-    """Train a punctuation model on punctuated text, with or without word times.
+    """Train a model on punctuated text: its marks, with or without word times, its case, or both.
 
     The model folder holds all that tagging needs. The same texts and options give the same model.
     """
-    from crfpunct import formats, model_folder
-    from crfpunct.training import About, Options, train_punctuation
+    from crfpunct import model_folder
+    from crfpunct.training import About, Options, assemble, train_case, train_punctuation
 
+    target = into or out
+    if target is None or (into and out):
+        raise typer.BadParameter("give either --out, for a new model, or --into, for one that is there.")
     if folds == 1:
         raise typer.BadParameter("one fold leaves nothing to train on; use at least 2, or 0 for none.")
-    model_folder.check_free(out, force)
-    documents = [document for path in paths for document in formats.read_punctuated(path, from_)]
-    if times is not None:
-        from crfpunct.formats.clntmstmp import Times
-
-        found = Times(times)
-        documents = list(found.attach(documents))
-        for line in found.notes():
-            note(line)
+    if features is not None and task == "both":
+        raise typer.BadParameter("--features is for one task; train the other one with --into afterwards.")
+    existing = model_folder.read(into) if into else None
+    if existing is None:
+        model_folder.check_free(target, force)
+    documents = _documents(paths, from_, times)
+    about = About(data, licence, non_commercial)
     with progress() as show:
 
         def report(chain: str, step: Progress) -> None:
             show(f"training ({chain})", step.iteration, step.limit, f"loss {step.loss:,.0f}")
 
-        folder, summary = train_punctuation(
-            documents,
-            About(language, data, licence, non_commercial),
-            Options(features, c1, c2, max_iterations),
-            folds=folds,
-            jobs=jobs,
-            progress=report,
+        parts = []
+        for name, trainer in (("punct", train_punctuation), ("case", train_case)):
+            if task in (name, "both"):
+                options = Options(features or name, c1, c2, max_iterations)
+                parts.append(trainer(documents, about, options, folds, jobs, report))
+    folder = assemble(language, parts, existing)
+    model_folder.write(target, folder, force or existing is not None)
+    for part in parts:
+        summary = part.summary
+        note(
+            f"{part.task}: {summary.documents:,} documents, {summary.timed_documents:,} of them with word times; "
+            f"{summary.words:,} words; {summary.seconds:.0f} s."
         )
-    model_folder.write(out, folder, force)
-    size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
-    note(
-        f"{summary.documents:,} documents, {summary.timed_documents:,} of them with word times; "
-        f"{summary.words:,} words; {summary.seconds:.0f} s; {out} is {size / 1e6:.1f} MB."
-    )
-    for name, (kept, candidates) in summary.attributes.items():
-        note(f"{name}: {kept:,} attributes kept of {candidates:,}, {summary.iterations[name]} iterations.")
-    for name, score in folder.manifest["punct"]["scores"].items():
-        note(f"{name}: weighted F1 {score['all']['mean']:.2f} (rule:all), {score['geval']['mean']:.2f} (rule:geval).")
-    note(f"try it: crfpunct tag --model {out} FILE")
+        for name, (kept, candidates) in summary.attributes.items():
+            note(f"{name}: {kept:,} attributes kept of {candidates:,}, {summary.iterations[name]} iterations.")
+        scores = part.entry["scores"]
+        if part.task == "case" and scores:
+            f1, accuracy = scores["f1"]["mean"], scores["accuracy"]["mean"]
+            note(f"case: F1 of words with a capital {f1:.2f}, accuracy {accuracy:.2f}.")
+        elif scores:
+            for name, score in scores.items():
+                both = f"{score['all']['mean']:.2f} (rule:all), {score['geval']['mean']:.2f} (rule:geval)"
+                note(f"{name}: weighted F1 {both}.")
+    size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
+    note(f"{target} is {size / 1e6:.1f} MB; try it: crfpunct tag --model {target} FILE")
+
+
+def _documents(paths: list[str], from_: str | None, times: str | None) -> list[Document]:
+    """The training texts; written ones as if they had been spoken, without quotation signs and brackets."""
+    from crfpunct import formats
+    from crfpunct.formats.clntmstmp import Times
+    from crfpunct.training import bare
+
+    documents = []
+    for path in paths:
+        transcript = (from_ or formats.identify(path)) == "wikipunct"
+        for document in formats.read_punctuated(path, from_):
+            documents.append(document if transcript else bare(document))
+    if times is not None:
+        found = Times(times)
+        documents = list(found.attach(documents))
+        for line in found.notes():
+            note(line)
+    return documents

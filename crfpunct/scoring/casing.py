@@ -13,32 +13,16 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from crfpunct.casing import CLASSES as CLASSES
+from crfpunct.casing import case_class
 from crfpunct.scoring import counts as table
 from crfpunct.scoring.alignment import AlignedDocument
-
-#: Classes of a word's case, in the order of the counts' axis.
-CLASSES: tuple[str, ...] = ("LOWER", "TITLE", "UPPER", "MIXED")
 
 #: Words inside a sentence, words that open one: the second axis of the counts.
 POSITIONS: tuple[str, ...] = ("inside", "initial")
 
 #: Marks of the reference after which a sentence opens.
 SENTENCE_END = frozenset({".", "?", "!", "..."})
-
-
-def case_class(word: str) -> str:
-    """LOWER: no upper-case letter. TITLE: only the first letter. UPPER: all of two letters or more. MIXED: else.
-
-    >>> [case_class(word) for word in ["kot", "3", "Ala", "I", '"Ala', "NATO", "PKP-u", "McDonald"]]
-    ['LOWER', 'LOWER', 'TITLE', 'TITLE', 'TITLE', 'UPPER', 'MIXED', 'MIXED']
-    """
-    if word == word.lower():
-        return "LOWER"
-    letters = [letter for letter in word if letter.lower() != letter.upper()]
-    raised = [letter != letter.lower() for letter in letters]
-    if raised[0] and not any(raised[1:]):
-        return "TITLE"
-    return "UPPER" if all(raised) else "MIXED"
 
 
 #: A word of the reference, the same word of the output, and whether a sentence opens with it.

@@ -71,7 +71,7 @@ def corpus(tmp_path) -> Path:
 def test_the_main_job(run, corpus, tmp_path):
     code, out, err = run("train", corpus, "--times", corpus / "fa", "--features", "small.toml", "--out", "model")
     assert (code, out) == (0, "")
-    assert "30 documents, 30 of them with word times; 170 words" in err
+    assert "punct: 30 documents, 30 of them with word times; 170 words" in err
     assert "timed: " in err
 
     code, out, err = run(
@@ -105,7 +105,7 @@ def test_a_model_carries_its_scores_and_a_card(run, corpus, tmp_path):
     assert manifest["punct"]["scores"].keys() == {"text", "timed"}
     assert len(manifest["punct"]["scores"]["timed"]["all"]["by_fold"]) == 2
     card = (tmp_path / "model" / "card.md").read_text(encoding="utf-8")
-    assert "made up; 30 texts (30 with word times), 170 words" in card
+    assert "made up; 30 texts, 30 with word times, 170 words" in card
     assert "| with word times | 2 | " in card
     assert "non-commercial" not in card
 
@@ -182,6 +182,64 @@ def test_one_fold_is_wrong_usage(run):
     code, _, err = run("train", "t.txt", "--out", "model", "--folds", "1")
     assert code == 2
     assert "one fold leaves nothing to train on" in err
+
+
+CASED = "Wczoraj Ala pojechała do Łodzi. Jej kot zna NATO, a Ala zna Jana.\n"
+
+
+def test_case_joins_a_model_that_is_there(run, corpus, tmp_path):
+    (tmp_path / "cased.txt").write_text(CASED * 20, encoding="utf-8")
+    assert run("train", corpus, "--times", corpus / "fa", "--features", "small.toml", "--out", "model")[0] == 0
+    before = model_folder.read(tmp_path / "model")
+    code, _, err = run("train", "cased.txt", "--task", "case", "--into", "model", "--licence", "CC0", "--folds", "2")
+    assert code == 0
+    assert "case: F1 of words with a capital " in err
+    after = model_folder.read(tmp_path / "model")
+    assert before.files.items() - {("card.md", before.files["card.md"])} <= after.files.items()
+    assert {"case.npz", "templates/case.toml", "templates/small.toml"} < after.files.keys()
+    assert "## Case" in after.files["card.md"].decode()
+    # Trained again, the part is replaced and nothing is left of the old one.
+    code, _, _ = run("train", "cased.txt", "--task", "case", "--into", "model", "--max-iterations", "2")
+    assert code == 0
+    assert model_folder.read(tmp_path / "model").files.keys() == after.files.keys()
+
+
+def test_both_tasks_from_one_text(run, tmp_path):
+    (tmp_path / "cased.txt").write_text(CASED * 20, encoding="utf-8")
+    assert run("train", "cased.txt", "--task", "both", "--out", "model", "--max-iterations", "20")[0] == 0
+    assert crfpunct.load(tmp_path / "model").restore("wczoraj ala pojechała do łodzi") == (
+        "Wczoraj Ala pojechała do Łodzi."
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("ala ma kota.\n", "the training text has no capital letter; train case on text written with capitals."),
+        ("ALA MA KOTA.\n", "the training text is all in capitals"),
+    ],
+)
+def test_no_case_to_learn(run, tmp_path, content, message):
+    (tmp_path / "t.txt").write_text(content, encoding="utf-8")
+    code, _, err = run("train", "t.txt", "--task", "case", "--out", "model")
+    assert code == 1
+    assert message in err
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_punctuation_model_may_not_look_at_the_marks(run, tmp_path):
+    (tmp_path / "t.txt").write_text("ala ma kota.\n", encoding="utf-8")
+    (tmp_path / "f.toml").write_text('[[template]]\nname = "m"\nuse = ["mark[0]"]\n', encoding="utf-8")
+    code, _, err = run("train", "t.txt", "--features", "f.toml", "--out", "model")
+    assert code == 1
+    assert "template 'm' looks at the marks, which this model is to place" in err
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["--out", "a", "--into", "b"], ["--task", "both", "--features", "case", "--out", "a"]]
+)
+def test_options_that_contradict_each_other(run, arguments):
+    assert run("train", "t.txt", *arguments)[0] == 2
 
 
 def test_an_output_folder_that_is_no_model_is_left_alone(run, tmp_path):
