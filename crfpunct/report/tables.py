@@ -41,10 +41,11 @@ _MARK_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's head, and whether its cells stand at the right (numbers do)."""
+    """A column's head; whether its cells stand at the right, as numbers do; whether a narrow screen can do without."""
 
     head: str
     right: bool = True
+    spare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +181,12 @@ def _headline_table(rows: Sequence[tuple[str, Score]], confidence: str) -> Table
     return Table(
         "scores",
         "Scores",
-        [Column("score", right=False), Column("%"), Column(confidence), Column("signature", right=False)],
+        [
+            Column("score", right=False),
+            Column("%"),
+            Column(confidence, spare=True),
+            Column("signature", right=False, spare=True),
+        ],
         [(title, number(score.value), interval(score.interval), score.signature.own()) for title, score in rows],
         # A run has one sampling and one reference, so the rest of all signatures is the same.
         signature=f"each signature goes on: |{rows[0][1].signature.shared()}",
@@ -215,10 +221,10 @@ def _poleval_table(result: PolevalResult, confidence: str) -> Table:
             Column("P"),
             Column("R"),
             Column("F1"),
-            Column(confidence),
-            Column("F1 geval"),
+            Column(confidence, spare=True),
+            Column("F1 geval", spare=True),
             Column("reference"),
-            Column("output"),
+            Column("output", spare=True),
         ],
         rows,
     )
@@ -244,10 +250,10 @@ def _marks_table(result: MarksResult, confidence: str) -> Table:
             Column("P"),
             Column("R"),
             Column("F1"),
-            Column(confidence),
+            Column(confidence, spare=True),
             Column("SER"),
             Column("reference"),
-            Column("output"),
+            Column("output", spare=True),
         ],
         rows,
         rules=frozenset({len(rows) - 1}),
@@ -310,8 +316,8 @@ def _case_table(result: CaseResult, confidence: str) -> Table:
             Column("R"),
             Column("F1"),
             Column("reference"),
-            Column("output"),
-            Column(confidence),
+            Column("output", spare=True),
+            Column(confidence, spare=True),
         ],
         rows,
         rules=frozenset(rules),
@@ -346,8 +352,8 @@ def _words_table(result: WordsResult, confidence: str) -> Table:
             Column("case", right=False),
             Column("marks", right=False),
             Column("WER"),
-            Column(confidence),
-            Column("corrected"),
+            Column(confidence, spare=True),
+            Column("corrected", spare=True),
             Column("I"),
             Column("D"),
             Column("S"),
@@ -416,9 +422,9 @@ def _systems_table(comparison: Comparison, result: MetricComparison) -> Table:
         [
             Column("system", right=False),
             Column("%"),
-            Column(confidence),
+            Column(confidence, spare=True),
             Column("difference"),
-            Column(confidence),
+            Column(confidence, spare=True),
             Column("p"),
             Column("p (Holm)"),
         ],
@@ -443,14 +449,17 @@ def _verdict(comparison: Comparison, result: MetricComparison) -> str:
     if not held:
         none = "No difference is significant" if not undefined else "No difference can be said to be significant"
         return f"{none} at {ALPHA} ({tests})."
-    better = []
-    for a, b in held if len(held) <= MOST_NAMED else [pair for pair in held if pair[0] == 0]:
-        if (result.scores[a] > result.scores[b]) != result.metric.higher_is_better:
-            a, b = b, a
-        better.append(f"{names[a]} is better than {names[b]}")
-    if len(held) > MOST_NAMED:
-        better.append(f"in all {len(held)} of {len(pairs)} pairs")
-    return f"* significant at {ALPHA} ({tests}): {'; '.join(better)}."
+    better = [
+        (a, b) if (result.scores[a] > result.scores[b]) == result.metric.higher_is_better else (b, a) for a, b in held
+    ]
+    if len(better) <= MOST_NAMED:
+        said = [f"{names[a]} is better than {names[b]}" for a, b in better]
+    else:
+        above, below = [names[a] for a, b in better if b == 0], [names[b] for a, b in better if a == 0]
+        said = [f"better than {names[0]}: {', '.join(above)}"] if above else []
+        said += [f"worse than {names[0]}: {', '.join(below)}"] if below else []
+        said.append(f"{len(held)} of {len(pairs)} pairs differ")
+    return f"* significant at {ALPHA} ({tests}): {'; '.join(said)}."
 
 
 def _p_table(comparison: Comparison, result: MetricComparison) -> Table:

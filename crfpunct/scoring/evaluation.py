@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from crfpunct.casing import CLASSES
 from crfpunct.scoring import casing, entities, poleval, significance, word_errors
 from crfpunct.scoring import counts as table
 from crfpunct.scoring.counts import LabelScore
@@ -342,7 +343,7 @@ def _case(pair: Pair, signed: _Signer) -> CaseResult:
     total = both.sum(axis=0)
     sums = signed.sums(both)
     options = (("words", "aligned"),)
-    labels = ("with a capital", *casing.CLASSES)
+    labels = ("with a capital", *CLASSES)
 
     def with_capitals(values: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.concatenate([casing.capitalised(values)[..., None, :], values], axis=-2)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crfpunct.casing import CLASSES, case_class
 from crfpunct.scoring import casing
 from crfpunct.scoring import counts as table
 from crfpunct.scoring.alignment import align_documents
@@ -16,8 +17,8 @@ word = st.sampled_from(["kot", "Kot", "KOT", "kOt", "i", "I", "3", "ßa"])
 
 @given(st.text(st.characters(categories=["Lu", "Ll", "Lt", "Nd"]), min_size=1, max_size=6))
 def test_every_word_has_a_class_and_lower_case_is_lower(text: str) -> None:
-    assert casing.case_class(text) in casing.CLASSES
-    assert casing.case_class(text.lower()) == "LOWER"
+    assert case_class(text) in CLASSES
+    assert case_class(text.lower()) == "LOWER"
 
 
 @given(st.lists(st.tuples(word, st.booleans()), max_size=10))
@@ -49,7 +50,7 @@ def test_the_same_words_are_counted_without_an_alignment(items: list[tuple[str, 
 def test_words_behind_a_full_stop_are_counted_apart() -> None:
     counts = casing.count_case(align_documents(["Tak, Ala. Nie? A"], ["Tak, ala. nie? A"]))[0]
     inside, initial = counts
-    title = casing.CLASSES.index("TITLE")
+    title = CLASSES.index("TITLE")
     assert inside[title].tolist() == [0, 0, 1]
     assert initial[title].tolist() == [2, 0, 1]
 

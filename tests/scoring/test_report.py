@@ -231,3 +231,46 @@ def test_every_label_of_the_tool_has_a_name() -> None:
     named = [tables.mark_name(label) for label in poleval.LABELS]
     assert len(set(named)) == len(named)
     assert tables.mark_name("XCL") == ("!", "exclamation mark")
+
+
+def test_a_narrow_screen_loses_spare_columns_and_no_digit(
+    evaluated: evaluation.Evaluation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "dumb")
+    out = io.StringIO()
+    monkeypatch.setattr(out, "isatty", lambda: True)
+    report = tables.evaluation_report(evaluated, details=True)
+    terminal.write(report, out)
+    drawn = [line.rstrip() for line in out.getvalue().splitlines()]
+    assert all(len(line) <= 80 for line in drawn if "─" in line)
+    assert "(left out on this narrow screen: F1 geval, output)" in drawn
+    for table in report.tables:
+        for row in table.rows:
+            kept = [cell for cell, column in zip(row, table.columns, strict=True) if not column.spare and cell]
+            assert any(all(cell in line for cell in kept) for line in drawn), row
+
+
+def test_many_systems_are_summed_up_against_the_baseline(texts: Texts) -> None:
+    systems = [Text.of(texts[name].lines, f"{name}.txt") for name in ("near", "far", "other", "same")]
+    report = tables.comparison_report(
+        comparison.compare(texts["reference"], systems, sampling=evaluation.Sampling(trials=1000))
+    )
+    (note,) = report.tables[0].notes
+    assert re.fullmatch(
+        r"\* significant at 0\.05 \(6 tests, corrected by Holm's method\): .*same is better than far.*\.", note
+    )
+    several = comparison.compare(
+        texts["reference"],
+        [*systems, Text.of(disturbed_twice(texts["same"].lines), "twice.txt")],
+        sampling=evaluation.Sampling(trials=1000),
+    )
+    (note,) = tables.comparison_report(several).tables[0].notes
+    assert "better than near: same" in note
+    assert "worse than near: far" in note
+    assert re.search(r"\d of 10 pairs differ\.$", note)
+
+
+def disturbed_twice(lines: Any) -> list[str]:
+    """Every other mark of a kind is lost."""
+    return [line.replace(",", "").replace("?", ".") for line in lines]
