@@ -10,8 +10,8 @@ Equal to `LinearChain.emissions`, the plain way, up to the rounding of sums in a
    join one word with such observations are summed into tables over word classes and values: a class is what
    the templates tell apart of a word (`_Crossing`).
 3. *A trie of conjunctions.* All other templates are paths of observations at relative offsets; templates with the
-   same path at different offsets share it, and a longer path starts from the places where its first part was found.
-   A path is followed only where its words occur in any of its attributes: two bit tests that rule most tokens out.
+   same path at different offsets share it, and a longer path starts from the numbers that its first part was given.
+   A step is three gathers from a packed sparse table, which cannot collide (`_Packed`).
 4. *Blocks* that fit into the processor's cache, and padding between documents instead of tests for their edges.
 
 Positions: documents are laid end to end with `reach` edge tokens before, between and behind them.
@@ -20,10 +20,12 @@ Positions: documents are laid end to end with `reach` edge tokens before, betwee
 from __future__ import annotations
 
 import math
+import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain as concatenated
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +40,7 @@ from crfpunct.templates import Template
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-BLOCK_POSITIONS = 8192
+BLOCK_POSITIONS = 4096
 #: Word types kept before the cache starts afresh; a row set takes about a kilobyte.
 CACHED_TYPES = 1 << 16
 #: An observation with at most so many values may be part of a product table, of at most so many rows.
@@ -47,7 +49,9 @@ _PRODUCT_ROWS = 1 << 14
 #: A lookup over at most so many pairs is an array; a larger one is hashed.
 _DENSE_PAIRS = 1 << 17
 
-_NO_BIT = np.uint32(0)
+#: Of packed rows: those of at least so many entries are placed one by one; after so many tries a slot, room is made.
+_LONG_ROW = 16
+_TRIES = 8
 _EDGE_TYPE = 0  # the word type of the padding
 
 Place = tuple[Observation, int]  # an observation at an offset
@@ -90,12 +94,10 @@ class Tables:
             else:
                 self._add_to_trie(template, parts, weights)
         self._nodes = [node for root in self._trie.values() for node in root.children.values()]
-        for number, node in enumerate(self._nodes):
-            # Two nodes may share a bit: the filter is weaker, the lookup as exact.
-            node.bit = np.uint32(1 << number % 32)
+        for node in self._nodes:
             for step in node.walk():
                 step.compile()
-        self._words = _Words(chain, one_word, self._per_type(), list(self._crossings.values()), self._nodes)
+        self._words = _Words(chain, one_word, self._per_type(), list(self._crossings.values()))
         self._cache = _Types(self._words)
         self._lock = threading.Lock()
 
@@ -144,7 +146,7 @@ class Tables:
         open_places, open_scores = [], []
         for low, scores in self._blocks(layout):
             places = np.flatnonzero(decoding.undecided(scores, self._margin) & layout.inside[low : low + len(scores)])
-            open_scores.append(scores[places])
+            open_scores.append(scores.take(places, axis=0))
             open_places.append(places + low)
         best = decoding.viterbi_at(
             np.concatenate(open_places),
@@ -186,7 +188,7 @@ class Tables:
                 self._cache = _Types(self._words)
             cache = self._cache
             words = concatenated.from_iterable(document.words for document in documents)
-            found = np.fromiter(map(cache.__getitem__, words), dtype=np.int32, count=tokens)
+            found = np.frombuffer(b"".join(map(cache.__getitem__, words)), dtype=np.int32)
             rows = cache.rows()
         types = np.full(size, _EDGE_TYPE, dtype=np.int32)
         types[positions] = found
@@ -210,26 +212,20 @@ class Tables:
 
     def _blocks(self, layout: _Layout) -> Iterator[tuple[int, FloatArray]]:
         """Emissions, block by block: the position of the first row, and scores (positions, L)."""
-        reach, end = layout.reach, len(layout.types) - layout.reach
-        if self._nodes:
-            first_bits = layout.rows.first_bits[layout.types]
-            second_bits = layout.rows.second_bits[layout.types]
-        for low in range(reach, end, BLOCK_POSITIONS):
-            high = min(low + BLOCK_POSITIONS, end)
-            # A path of the trie can belong to marks a little outside the block: they go into rows that are cut off.
-            margin = 2 * reach
-            wide = np.zeros((high - low + 2 * margin, self.labels))
-            scores = wide[margin:-margin]
-            self._words.add_scores(layout, low, high, scores)
+        end = len(layout.types) - layout.reach
+        if end <= layout.reach:
+            yield layout.reach, np.zeros((0, self.labels))
+        for low in range(layout.reach, end, BLOCK_POSITIONS):
+            block = _Block(layout, low, min(low + BLOCK_POSITIONS, end), self.labels)
+            for offset, rows in layout.rows.scores.items():
+                block.add(rows, block.types(offset, offset))
             for product in self._products:
-                scores += product.table.take(product.key(layout, low, high), axis=0)
+                block.add(product.table, product.key(block))
             for number, crossing in enumerate(self._crossings.values()):
-                crossing.add_scores(layout, low, high, number, scores)
+                block.add(layout.rows.crossed[number].reshape(-1, self.labels), crossing.row(block, number))
             for node in self._nodes:
-                node.add_scores(layout, low, high, first_bits, second_bits, wide, margin)
-            yield low, scores
-        if end <= reach:
-            yield reach, np.zeros((0, self.labels))
+                node.add_scores(block)
+            yield low, block.scores
 
 
 def _times(documents: Sequence[Document], lengths: IntArray) -> IntArray:
@@ -252,17 +248,47 @@ class _Layout:
     small: dict[Observation, NDArray[np.int32]]
     reach: int
 
-    def values(self, observation: Observation, low: int, high: int) -> NDArray[np.int32]:
-        """The value numbers of an observation at the positions low … high - 1."""
-        if observation.by_token:
-            return self.small[observation][low:high]
-        return self.rows.numbers[observation][self.types[low:high]]
 
-    def values_at(self, observation: Observation, positions: IntArray) -> NDArray[np.int32]:
-        """The value numbers of an observation at some positions."""
-        if observation.by_token:
-            return self.small[observation][positions]
-        return self.rows.numbers[observation][self.types[positions]]
+class _Block:
+    """The positions low … high - 1 of a layout while their scores (high - low, L) are summed up.
+
+    A stretch of the block is given by how far its first and last place are from the block's own.
+    """
+
+    def __init__(self, layout: _Layout, low: int, high: int, labels: int) -> None:
+        self.rows = layout.rows
+        self.scores = np.zeros((high - low, labels))
+        self._reach = layout.reach
+        self._all = slice(low - layout.reach, high + layout.reach)
+        # Index arrays of another type would be converted at every gather.
+        self._types = layout.types[self._all].astype(np.intp)
+        self._small = layout.small
+        self._values: dict[Observation, NDArray[np.int32]] = {}
+        self._addend = np.empty_like(self.scores)
+
+    def stretch(self, array: NDArray[Any], first: int, last: int) -> NDArray[Any]:
+        """The part of an array over the block and `reach` places on both of its sides."""
+        return array[self._reach + first : len(array) - self._reach + last]
+
+    def types(self, first: int, last: int) -> IntArray:
+        """The word types of a stretch."""
+        return self.stretch(self._types, first, last)
+
+    def values(self, observation: Observation, first: int, last: int) -> NDArray[np.int32]:
+        """The value numbers of an observation at the places of a stretch."""
+        if observation not in self._values:
+            self._values[observation] = (
+                self._small[observation][self._all]
+                if observation.by_token
+                else self.rows.numbers[observation].take(self._types)
+            )
+        return self.stretch(self._values[observation], first, last)
+
+    def add(self, table: FloatArray, rows: NDArray[np.integer]) -> None:
+        """Add a row of a table (…, L) to the scores of each place."""
+        # The rows are known to be in the table; numpy would check them into a copy.
+        table.take(rows, axis=0, out=self._addend, mode="clip")
+        self.scores += self._addend
 
 
 # ---------------------------------------------------------------- 1. rows per word type
@@ -273,15 +299,13 @@ class _Rows:
     """What the word types contribute, by type number (capacity, …); row 0 is the edge of a document.
 
     scores: per offset, the summed weights (capacity, L). classes: per crossing the word's class. numbers: per
-    observation the value number. bits: which paths of the trie the type may start, and which it may go on as second
-    word. characters: length of the normal form. crossed: per crossing, the weights of its classes (classes, L · rows).
+    observation the value number. characters: length of the normal form. crossed: per crossing, the weights of its
+    classes (classes, L · rows).
     """
 
     scores: dict[int, FloatArray]
     classes: list[NDArray[np.int32]]
     numbers: dict[Observation, NDArray[np.int32]]
-    first_bits: NDArray[np.uint32]
-    second_bits: NDArray[np.uint32]
     characters: NDArray[np.int32]
     crossed: list[FloatArray]
 
@@ -290,7 +314,7 @@ class _Rows:
         yield from self.scores.values()
         yield from self.classes
         yield from self.numbers.values()
-        yield from (self.first_bits, self.second_bits, self.characters)
+        yield self.characters
 
 
 class _Words:
@@ -302,11 +326,9 @@ class _Words:
         one_word: Sequence[tuple[Template, list[IntArray], FloatArray]],
         per_type: Sequence[Observation],
         crossings: Sequence[_Crossing],
-        nodes: Sequence[_Node],
     ) -> None:
         self.labels = len(chain.labels)
         self.lexicons = chain.index.lexicons
-        self.nodes = nodes
         self.crossings = crossings
         self.per_type = per_type
         used = [o for template, _, _ in one_word for o, _ in template.use]
@@ -334,8 +356,6 @@ class _Words:
             {offset: np.zeros((capacity, self.labels)) for offset in self.by_offset},
             [np.zeros(capacity, dtype=np.int32) for _ in self.crossings],
             {o: np.zeros(capacity, dtype=np.int32) for o in self.per_type},
-            np.zeros(capacity, dtype=np.uint32),
-            np.zeros(capacity, dtype=np.uint32),
             np.zeros(capacity, dtype=np.int32),
             [],
         )
@@ -372,16 +392,6 @@ class _Words:
                     rows.scores[offset][span] += table[ids]
         for o in self.per_type:
             rows.numbers[o][span] = numbers[o]
-        for node in self.nodes:
-            if not node.parent_observation.by_token:
-                rows.first_bits[span] |= np.where(node.starts[numbers[node.parent_observation]], node.bit, _NO_BIT)
-            if not node.observation.by_token:
-                rows.second_bits[span] |= np.where(node.continues[numbers[node.observation]], node.bit, _NO_BIT)
-
-    def add_scores(self, layout: _Layout, low: int, high: int, scores: FloatArray) -> None:
-        """Add the rows of the words at every offset to the scores of the places low … high - 1."""
-        for offset, rows in layout.rows.scores.items():
-            scores += rows.take(layout.types[low + offset : high + offset], axis=0)
 
 
 def _mixed(
@@ -393,8 +403,12 @@ def _mixed(
     return key
 
 
-class _Types(dict[str, int]):
-    """Word -> type number; a new word gets the next one, and its rows when `rows` is called."""
+class _Types(dict[str, bytes]):
+    """Word -> type number; a new word gets the next one, and its rows when `rows` is called.
+
+    Numbers are kept as the four bytes that they take in an array: those of a batch are joined, which costs less
+    than half of what making an array of Python's integers does.
+    """
 
     def __init__(self, words: _Words) -> None:
         super().__init__()
@@ -407,8 +421,8 @@ class _Types(dict[str, int]):
         self._rows.crossed = [np.zeros((0, crossing.rows * words.labels)) for crossing in words.crossings]
         self._classify(slice(0, 1), words.fill_edge(self._rows))
 
-    def __missing__(self, word: str) -> int:
-        number = self[word] = len(self) + 1
+    def __missing__(self, word: str) -> bytes:
+        number = self[word] = (len(self) + 1).to_bytes(4, sys.byteorder)
         self._new.append(word)
         return number
 
@@ -480,18 +494,17 @@ class _Product:
         extra = moved.ndim - len(axes) - 1
         moved[tuple(index)] += weights.reshape(len(weights), *([1] * extra), labels)
 
-    def key(self, layout: _Layout, low: int, high: int) -> NDArray[np.int32]:
-        """The row of the table for each of the places low … high - 1."""
-        return _product_key(layout, self.places, self.shape, low, high)
+    def key(self, block: _Block) -> NDArray[np.int32]:
+        """The row of the table for each place of the block."""
+        return _product_key(block, self.places, self.shape)
 
 
-def _product_key(
-    layout: _Layout, places: Sequence[Place], shape: Sequence[int], low: int, high: int
-) -> NDArray[np.int32]:
+def _product_key(block: _Block, places: Sequence[Place], shape: Sequence[int]) -> NDArray[np.int32]:
     (observation, offset), *others = places
-    key = layout.values(observation, low + offset, high + offset)
+    key = block.values(observation, offset, offset)
     for (observation, offset), size in zip(others, shape[1:], strict=True):
-        key = key * np.int32(size) + layout.values(observation, low + offset, high + offset)
+        key = key * np.int32(size)
+        key += block.values(observation, offset, offset)
     return key
 
 
@@ -551,11 +564,12 @@ class _Crossing:
             total += table.reshape(len(table), -1)[numbers]
         return total
 
-    def add_scores(self, layout: _Layout, low: int, high: int, number: int, scores: FloatArray) -> None:
-        """Add the rows of the words' classes to the scores of the places low … high - 1."""
-        classes = layout.rows.classes[number][layout.types[low + self.offset : high + self.offset]]
-        row = classes * np.int32(self.rows) + _product_key(layout, self.places, self.shape, low, high)
-        scores += layout.rows.crossed[number].reshape(-1, self._labels).take(row, axis=0)
+    def row(self, block: _Block, number: int) -> NDArray[np.int32]:
+        """The row of the classes' weights for each place of the block; number: of this crossing."""
+        row = block.rows.classes[number].take(block.types(self.offset, self.offset))
+        row *= np.int32(self.rows)
+        row += _product_key(block, self.places, self.shape)
+        return row
 
 
 # ---------------------------------------------------------------- 3. conjunctions
@@ -576,18 +590,10 @@ class _Node:
     children: dict[Place, _Node] = field(default_factory=dict)
     uses: list[tuple[int, IntArray, FloatArray]] = field(default_factory=list)
     keys: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    bit: np.uint32 = _NO_BIT
-    lookup: _Lookup | None = None
+    pairs: _Packed | None = None
     tables: list[tuple[int, FloatArray]] = field(default_factory=list)
-    starts: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
-    continues: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     nearest: int = 0  # the least and the greatest offset of a path's first word from its mark's place
     furthest: int = 0
-
-    @property
-    def parent_observation(self) -> Observation:
-        assert self.parent is not None
-        return self.parent.observation
 
     def walk(self) -> Iterator[_Node]:
         yield self
@@ -604,14 +610,8 @@ class _Node:
         return 1 + order[np.searchsorted(merged[order], pairs)]
 
     def compile(self) -> None:
-        """Make the lookup and the tables, once all templates are in."""
-        assert self.parent is not None
-        self.lookup = _Lookup.of(self.keys)
-        path, values = np.divmod(self.keys, self.size)
-        self.starts = np.zeros(max(self.parent.size, int(path.max(initial=0)) + 1), dtype=bool)
-        self.starts[path] = True
-        self.continues = np.zeros(self.size, dtype=bool)
-        self.continues[values] = True
+        """Make the tables, once all templates are in."""
+        self.pairs = _Packed.of(*np.divmod(self.keys, self.size), self.size)
         by_base: dict[int, FloatArray] = {}
         for base, numbers, weights in self.uses:
             table = by_base.setdefault(base, np.zeros((len(self.keys) + 1, weights.shape[1])))
@@ -620,48 +620,116 @@ class _Node:
         bases = [base for node in self.walk() for base, _, _ in node.uses]
         self.nearest, self.furthest = min(bases), max(bases)
 
-    def add_scores(
-        self,
-        layout: _Layout,
-        low: int,
-        high: int,
-        first_bits: NDArray[np.uint32],
-        second_bits: NDArray[np.uint32],
-        wide: FloatArray,
-        margin: int,
-    ) -> None:
-        """Add what this path and its continuations give to the places low … high - 1, and `margin` rows around them.
-
-        bits: of the word types by position.
-        """
+    def add_scores(self, block: _Block) -> None:
+        """Add what this path and its continuations give to the places of the block."""
         assert self.parent is not None
-        # Positions of the path's first word from which a place of the block can be reached, as far as there are any.
-        first = max(low + self.nearest, -min(0, self.offset))
-        last = min(high + self.furthest, len(layout.types) - max(0, self.offset))
-        chosen = np.full(last - first, self.bit)
-        if not self.parent.observation.by_token:
-            chosen &= first_bits[first:last]
-        if not self.observation.by_token:
-            chosen &= second_bits[first + self.offset : last + self.offset]
-        positions = first + np.flatnonzero(chosen != 0)
-        if len(positions):
-            path = layout.values_at(self.parent.observation, positions)
-            self._follow(layout, path, positions, wide, low - margin)
+        self._follow(block, block.values(self.parent.observation, self.nearest, self.furthest))
 
-    def _follow(
-        self, layout: _Layout, path: NDArray[np.int32], positions: IntArray, wide: FloatArray, first_row: int
-    ) -> None:
-        assert self.lookup is not None
-        values = layout.values_at(self.observation, positions + self.offset)
-        numbers = self.lookup.find(path.astype(np.int64) * self.size + values)
-        found = np.flatnonzero(numbers)
-        positions, numbers = positions[found], numbers[found]
+    def _follow(self, block: _Block, path: NDArray[np.int32]) -> None:
+        """path: the path's number so far, where its first word is at the places nearest … furthest."""
+        assert self.pairs is not None
+        offset = self.offset
+        values = block.values(self.observation, self.nearest + offset, self.furthest + offset)
+        numbers = self.pairs.find(path, values)
         for base, table in self.tables:
-            wide[positions - (base + first_row)] += table.take(numbers, axis=0)
+            block.add(table, numbers[base - self.nearest : len(numbers) + base - self.furthest])
         for child in self.children.values():
-            near = positions + child.offset
-            fits = (near >= 0) & (near < len(layout.types))
-            child._follow(layout, numbers[fits].astype(np.int32), positions[fits], wide, first_row)
+            child._follow(block, numbers[child.nearest - self.nearest : len(numbers) + child.furthest - self.furthest])
+
+
+@dataclass(frozen=True, slots=True)
+class _Packed:
+    """Pairs of numbers -> 1 + the pair's place among those given, 0 for any other pair.
+
+    A sparse table whose rows (the pairs of one first number) are laid over each other, each moved along until no two
+    entries share a slot (row displacement: Tarjan and Yao 1979). A slot knows its owner, so that a lookup is exact
+    and takes one probe.
+    """
+
+    moved: NDArray[np.int32]  # by first number: where its row begins
+    owners: NDArray[np.int32]  # by slot: the first number, -1 where the slot is free
+    places: NDArray[np.int32]
+
+    @staticmethod
+    def of(first: IntArray, second: IntArray, size: int) -> _Packed:
+        """From distinct pairs; second numbers are less than `size`."""
+        order = np.argsort(first, kind="stable")
+        rows, begins, counts = np.unique(first[order], return_index=True, return_counts=True)
+        second = second[order]
+        space = _Space(4 * len(first), size)
+        begin_of = np.zeros(len(rows), dtype=np.int64)
+        # The longest rows first, while there is room; short ones find their place among them, many at a time.
+        longest = np.argsort(-counts, kind="stable")
+        long_rows = int(np.count_nonzero(counts >= _LONG_ROW))
+        for row in longest[:long_rows].tolist():
+            begin_of[row] = space.place(second[begins[row] : begins[row] + counts[row]])
+        short = np.sort(longest[long_rows:])
+        begin_of[short] = space.place_all(second[np.repeat(counts < _LONG_ROW, counts)], counts[short])
+        slots = np.repeat(begin_of, counts) + second
+        moved = np.zeros(int(first.max(initial=0)) + 1, dtype=np.int32)
+        moved[rows] = begin_of
+        owners = np.full(len(space.taken), -1, dtype=np.int32)
+        owners[slots] = first[order]
+        places = np.zeros(len(space.taken), dtype=np.int32)
+        places[slots] = 1 + order
+        return _Packed(moved, owners, places)
+
+    def find(self, first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.int32]:
+        """1 + the place of each pair, or 0."""
+        # A first number beyond the last row finds that row, which another number owns.
+        slots = self.moved.take(first, mode="clip")
+        slots += second
+        return np.where(self.owners.take(slots) == first, self.places.take(slots), 0)
+
+
+class _Space:
+    """Slots in which rows find a place, each at the first of a series of beginnings where all of its slots are free."""
+
+    def __init__(self, room: int, size: int) -> None:
+        self.taken = np.zeros(room + size, dtype=bool)
+        self._room = room
+        self._size = size
+        self._tried = 0
+
+    def _beginnings(self, count: int) -> IntArray:
+        """The next beginnings to try, spread over the room (Knuth, TAOCP 6.4: multiplicative hashing)."""
+        found: IntArray = (self._tried + np.arange(count)) * 0x9E3779B1 % self._room
+        self._tried += count
+        if self._tried > _TRIES * self._room:
+            # Crowded by rows that look alike: twice the room, the tries start again.
+            self.taken = np.concatenate([self.taken, np.zeros(self._room, dtype=bool)])
+            self._room *= 2
+            self._tried = 0
+        return found
+
+    def place(self, row: IntArray) -> int:
+        """Give a row, of distinct numbers less than `size`, its slots; returns where it begins."""
+        while True:
+            beginnings = self._beginnings(64)
+            free = np.flatnonzero(~self.taken[beginnings[:, None] + row].any(axis=1))
+            if len(free):
+                begin = int(beginnings[free[0]])
+                self.taken[begin + row] = True
+                return begin
+
+    def place_all(self, numbers: IntArray, counts: IntArray) -> IntArray:
+        """The same for many rows, which stand end to end in `numbers`: where each begins."""
+        begin_of = np.zeros(len(counts), dtype=np.int64)
+        waiting = np.arange(len(counts))
+        owner = np.repeat(waiting, counts)
+        while len(waiting):
+            begin_of[waiting] = self._beginnings(len(waiting))
+            slots = begin_of[owner] + numbers
+            # Of all entries that want a free slot one gets it; a row needs all of its own.
+            claims = np.empty(len(self.taken), dtype=np.int64)
+            claims[slots] = np.arange(len(slots))
+            failed = np.zeros(len(counts), dtype=bool)
+            failed[owner[self.taken[slots] | (claims[slots] != np.arange(len(slots)))]] = True
+            placed = ~failed[owner]
+            self.taken[slots[placed]] = True
+            waiting = waiting[failed[waiting]]
+            owner, numbers = owner[~placed], numbers[~placed]
+        return begin_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from crfpunct.document import Document
 from crfpunct.marks import Typography
 from crfpunct.observations import FIRST_VALUE, PAUSE_OBSERVATIONS, SIZED, Observation
 from crfpunct.restorer import Punctuator, Restorer
-from crfpunct.tables import Tables, _Lookup
+from crfpunct.tables import Tables, _Lookup, _Packed
 from crfpunct.templates import Template
 
 WORD = Observation("word")
@@ -385,8 +385,7 @@ def test_words_that_look_up_alike_are_tagged_alike():
     np.testing.assert_array_equal(emission[starts[0] : starts[0] + 2], emission[starts[1] : starts[1] + 2])
 
 
-def test_paths_that_share_a_bit():
-    # More first steps of paths than there are bits to tell them apart at once.
+def test_many_paths():
     observations = [WORD, Observation("suffix", 3), Observation("prefix", 3)]
     uses = [((a, 0), (b, k)) for a in observations for b in observations for k in range(1, 10)]
     rng = np.random.default_rng(2)
@@ -395,18 +394,15 @@ def test_paths_that_share_a_bit():
     chain = chain_of(tuple(Template(f"t{i}", use) for i, use in enumerate(uses)), corpus)
     compiled = Tables(chain)
     assert len(compiled._nodes) == 81
-    assert 1 < len({int(node.bit) for node in compiled._nodes}) < 81
     assert_plain(chain, compiled, [*corpus, Document("", rng.permutation(words).tolist())])
 
 
-def test_large_vocabularies_are_hashed():
+def test_large_vocabularies():
     words = [f"w{i}" for i in range(700)]
     corpus = [Document("", words), Document("", words[::-1])]
     chain = chain_of((Template("pair", ((WORD, 0), (WORD, 2))), Template("w", ((WORD, 0), (GAP, 0)))), corpus)
-    compiled = Tables(chain)
-    assert any(node.lookup.dense is None for node in compiled._nodes)
     rng = np.random.default_rng(0)
-    assert_plain(chain, compiled, [*corpus, Document("", [words[i] for i in rng.integers(0, 700, 2000)])])
+    assert_plain(chain, Tables(chain), [*corpus, Document("", [words[i] for i in rng.integers(0, 700, 2000)])])
 
 
 def test_a_tie_means_no_mark():
@@ -581,3 +577,36 @@ def test_a_lookup_is_at_most_a_quarter_full():
             lookup = _Lookup.of(np.arange(size, dtype=np.int64) * 977)
         assert len(lookup.slot_keys) >= 4 * size
         assert (lookup.slot_keys >= 0).sum() == size
+
+
+number_pairs = st.one_of(
+    st.sets(st.tuples(st.integers(1, 30), st.integers(1, 30))),
+    # long rows that look alike, which leave each other no room
+    st.tuples(st.integers(1, 40), st.integers(1, 60), st.integers(1, 3)).map(
+        lambda drawn: {(row, 1 + step * drawn[2]) for row in range(1, 1 + drawn[0]) for step in range(drawn[1])}
+    ),
+    st.sets(st.tuples(st.integers(1, 2000), st.integers(1, 5))),
+)
+
+
+@settings(max_examples=300)
+@given(number_pairs, st.randoms(use_true_random=False))
+def test_packed_rows_are_a_dictionary(pairs, random):
+    ordered = list(pairs)
+    random.shuffle(ordered)
+    size = 1 + max((second for _, second in ordered), default=0)
+    packed = _Packed.of(*np.array(ordered, dtype=np.int64).reshape(-1, 2).T, size)
+    expected = {pair: place for place, pair in enumerate(ordered, 1)}
+    highest = 1 + max((first for first, _ in ordered), default=0)
+    queries = [(first, second) for first in range(highest + 1) for second in range(size)]
+    first, second = np.array(queries, dtype=np.int32).T
+    assert packed.find(first, second).tolist() == [expected.get(query, 0) for query in queries]
+
+
+def test_rows_that_leave_no_room_get_more():
+    # Every row takes every second number: no two of them can lie over each other but in two ways.
+    pairs = [(row, 2 * step) for row in range(1, 60) for step in range(1, 400)]
+    first, second = np.array(pairs, dtype=np.int64).T
+    packed = _Packed.of(first, second, 800)
+    assert packed.find(first.astype(np.int32), second.astype(np.int32)).tolist() == list(range(1, len(pairs) + 1))
+    assert not packed.find(first.astype(np.int32), second.astype(np.int32) - 1).any()
