@@ -276,24 +276,35 @@ def _confusion_table(result: MarksResult) -> Table:
 
 
 def _seqeval_table(result: MarksResult) -> Table:
-    rows = []
-    for mode in ("default", "strict"):
-        if scores := result.seqeval(strict=mode == "strict"):
-            for average, (p, r, f, support) in scores.averages.items():
-                rows.append((mode, average, number(p), number(r), number(f), count(support)))
+    default, strict = result.seqeval(strict=False), result.seqeval(strict=True)
+    rows: list[tuple[str, ...]] = []
+    rules: set[int] = set()
+    if default and strict:
+        marks = sorted(default.per_mark, key=lambda mark: -default.per_mark[mark][3])
+        for block in (
+            [(mark, default.per_mark[mark], strict.per_mark[mark]) for mark in marks],
+            [(str(average), default.averages[average], strict.averages[average]) for average in entities.AVERAGES],
+        ):
+            rules.add(len(rows))
+            rows += [
+                (name, *map(number, scores[:3]), *map(number, strictly[:3]), count(scores[3]))
+                for name, scores, strictly in block
+            ]
     return Table(
         "seqeval",
-        "Averages as seqeval gives them (where 0/0 is 0)",
+        "As the seqeval library gives them (where 0/0 is 0)",
         [
-            Column("mode", right=False),
-            Column("average", right=False),
+            Column("mark", right=False),
             Column("P"),
             Column("R"),
             Column("F1"),
+            Column("P strict"),
+            Column("R strict"),
+            Column("F1 strict"),
             Column("support"),
         ],
         rows,
-        rules=frozenset({len(entities.AVERAGES)}),
+        rules=frozenset(rules - {0}),
     )
 
 
