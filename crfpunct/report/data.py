@@ -14,7 +14,7 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from crfpunct.report.tables import mark_name
+from crfpunct.report.cells import mark_name
 from crfpunct.scoring import entities, poleval, word_errors
 from crfpunct.scoring.comparison import ALPHA, Comparison, MetricComparison
 from crfpunct.scoring.counts import LabelScore

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crfpunct.errors import BackendError
-from crfpunct.report.tables import iwslt_name, mark_name, number
+from crfpunct.report.cells import iwslt_name, mark_name, number
 from crfpunct.scoring import counts as table
 from crfpunct.scoring.comparison import Comparison, MetricComparison
 from crfpunct.scoring.evaluation import MarksResult, PolevalResult, Row

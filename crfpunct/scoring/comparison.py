@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from crfpunct.errors import CorpusError
 from crfpunct.scoring import significance
-from crfpunct.scoring.evaluation import Sampling, plural
+from crfpunct.scoring.evaluation import Sampling
 from crfpunct.scoring.metrics import METRICS, Metric, MetricName
+from crfpunct.scoring.notices import plural
 from crfpunct.scoring.signature import Signature
 from crfpunct.scoring.texts import Pair, Text, pair
 

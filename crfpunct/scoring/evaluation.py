@@ -14,6 +14,7 @@ from crfpunct.scoring import casing, entities, poleval, significance, word_error
 from crfpunct.scoring import counts as table
 from crfpunct.scoring.counts import LabelScore
 from crfpunct.scoring.entities import Average, SeqevalScores
+from crfpunct.scoring.notices import notices
 from crfpunct.scoring.poleval import PolevalCounts, Rule
 from crfpunct.scoring.signature import Signature
 from crfpunct.scoring.texts import Pair, Text
@@ -176,7 +177,8 @@ def evaluate(
     punctuation = task in ("punct", "all")
     poleval_result = _poleval(pair, signed) if punctuation and scheme == "poleval" else None
     aligned = pair.aligned
-    word_errors_total = np.array([document.columns.errors for document in aligned]).reshape(-1, 3).sum(axis=0)
+    substituted, deleted, inserted = np.array([each.columns.errors for each in aligned]).reshape(-1, 3).sum(axis=0)
+    errors = int(substituted), int(deleted), int(inserted)
     words = tuple(
         sum(len(side.words) for side in sides)
         for sides in zip(*((document.reference, document.hypothesis) for document in aligned), strict=True)
@@ -193,14 +195,14 @@ def evaluate(
         pair.hypothesis,
         documents,
         (words[0], words[1]),
-        (int(word_errors_total[0]), int(word_errors_total[1]), int(word_errors_total[2])),
+        errors,
         sampling,
         poleval_result,
         marks_result,
         iwslt_result,
         _case(pair, signed) if task in ("case", "all") else None,
         _words(pair, signed) if task in ("wer", "all") else None,
-        [*pair.notes, *_warnings(pair, poleval_result, words[0], word_errors_total)],
+        [*pair.notes, *notices(pair, poleval_result.counts if poleval_result else None, words[0], errors)],
     )
 
 
@@ -406,70 +408,3 @@ def _words(pair: Pair, signed: _Signer) -> WordsResult:
         ints(counted.lines.sum(axis=0)),
         share("line-accuracy", counted.lines),
     )
-
-
-#: How many lines a kind of warning names before it only counts.
-NAMED = 3
-
-
-def _warnings(pair: Pair, result: PolevalResult | None, reference_words: int, errors: NDArray[np.int64]) -> list[str]:
-    warnings = []
-    reference, hypothesis = pair.reference, pair.hypothesis
-    if pair.missing:
-        short, long = (hypothesis, reference) if pair.missing > 0 else (reference, hypothesis)
-        warnings.append(
-            f"{short.name}: {plural(len(short.lines), 'document')}, but {long.name} has {len(long.lines):,}; what "
-            f"stands from {long.places[len(short.lines)]} on has no partner. Give one document of output for each of "
-            "the reference" + (", or add --one-document." if 1 in (len(short.lines), len(long.lines)) else ".")
-        )
-    if result is not None:
-        differences = result.counts.differences
-        for difference in differences[:NAMED]:
-            words = [
-                "nothing" if word is None else f'"{word}"'
-                for word in (difference.hypothesis_word, difference.reference_word)
-            ]
-            warnings.append(
-                f"{_place(hypothesis, difference.line)}: {plural(difference.hypothesis_tokens, 'token')}, "
-                f"but {_place(reference, difference.line)} has {difference.reference_tokens}; first difference at "
-                f"token {difference.place} ({' / '.join(words)})."
-            )
-        if differences:
-            count = f"{len(differences):,} of {plural(len(result.counts.values), 'document')}"
-            warnings.append(
-                f"{count} with another number of tokens than the reference: the PolEval score goes by token index, so "
-                "all marks behind the first difference count as wrong there."
-            )
-        stops = result.counts.stops
-        if stops and not pair.missing:
-            side = reference if stops.side == "reference" else hypothesis
-            warnings.append(
-                f"{_place(side, stops.line)}: {stops.reason}; the task's own tool stops there, so rule:geval is "
-                "undefined."
-            )
-        elif stops:
-            warnings.append("The task's own tool stops at a different number of lines, so rule:geval is undefined.")
-        if not result.rows:
-            warnings.append(f"{reference.name}: no marks in it, so recall and F1 are undefined (–).")
-        if result.unweighted:
-            labels = ", ".join(f"{label} {count:,}" for label, count in result.unweighted.items())
-            warnings.append(f"Put out, but not in the reference at all, and so without weight: {labels}.")
-    if errors.sum():
-        rate = f"{100 * errors.sum() / reference_words:.2f} % of the reference's" if reference_words else "no"
-        warnings.append(
-            f"Other words in the output: {errors[0]:,} substituted, {errors[1]:,} missing, {errors[2]:,} added ({rate} "
-            "words); all scores but PolEval's are over aligned words"
-            + ("." if 2 * errors.sum() < reference_words else "; are these the same documents, in the same order?")
-        )
-    if len(pair.lines[0]) == 1:
-        warnings.append("One document only: no intervals, since these come from resampled documents.")
-    return warnings
-
-
-def plural(number: int, noun: str) -> str:
-    """A number and its noun in words: `1 document`, `2 documents`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _place(text: Text, line: int) -> str:
-    return text.places[line - 1] if line <= len(text.places) else f"{text.name}:{line}"

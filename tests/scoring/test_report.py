@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from crfpunct.errors import BackendError
-from crfpunct.report import data, figures, markup, page, tables, terminal
+from crfpunct.report import cells, data, figures, markup, page, tables, terminal
 from crfpunct.scoring import comparison, evaluation, poleval
 from crfpunct.scoring.signature import Signature
 from crfpunct.scoring.texts import Text, pair
@@ -228,9 +228,9 @@ def test_a_signature_is_printed_whole_and_in_two_parts() -> None:
 
 
 def test_every_label_of_the_tool_has_a_name() -> None:
-    named = [tables.mark_name(label) for label in poleval.LABELS]
+    named = [cells.mark_name(label) for label in poleval.LABELS]
     assert len(set(named)) == len(named)
-    assert tables.mark_name("XCL") == ("!", "exclamation mark")
+    assert cells.mark_name("XCL") == ("!", "exclamation mark")
 
 
 def test_a_narrow_screen_loses_spare_columns_and_no_digit(
