@@ -153,7 +153,8 @@ def read(folder: str | Path) -> ModelFolder:
         try:
             files[name] = (folder / name).read_bytes()
         except (OSError, ValueError) as error:
-            raise ModelError(f"{folder / name}: cannot be read ({error}); {_REMEDY}.") from error
+            reason = getattr(error, "strerror", None) or error
+            raise ModelError(f"{folder / name}: cannot be read ({reason}); {_REMEDY}.") from error
         found = hashlib.sha256(files[name]).hexdigest()
         if found != expected:
             raise ModelError(

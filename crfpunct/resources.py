@@ -25,9 +25,11 @@ def shipped(kind: str) -> dict[str, Path]:
 def find(kind: str, name: str | Path, error: type[CrfpunctError]) -> Path:
     """The path itself if it exists, else what ships under that name."""
     path = Path(name)
-    if path.exists():
-        return path
     at_hand = shipped(kind)
+    # A file or folder that happens to be called like a shipped one must also look like one to be taken for it.
+    alike = path.suffix == ".toml" if kind == "features" else (path / "model.json").exists()
+    if path.exists() and (alike or str(name) not in at_hand):
+        return path
     if str(name) in at_hand:
         return at_hand[str(name)]
     known = ", ".join(at_hand) or "none"

@@ -25,6 +25,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain as concatenated
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ class Tables:
             for o, _ in template.use
         }
         self._products: list[_Product] = []
-        self._crossings: dict[tuple[int, frozenset[Place]], _Crossing] = {}
+        self._crossings: list[_Crossing] = []
         self._trie: dict[Observation, _Node] = {}
         one_word: list[tuple[Template, list[IntArray], FloatArray]] = []
         for template, keys, first in zip(templates, chain.index.keys, chain.index.first_ids(), strict=True):
@@ -88,17 +89,15 @@ class Tables:
             elif not many_at and self._rows(template.use) <= _PRODUCT_ROWS:
                 self._add_to_product(template, parts, weights)
             elif len(many_at) == 1 and self._rows(template.use[i] for i in few) <= _FEW_VALUES:
-                offset, places = many_at[0], frozenset(template.use[i] for i in few)
-                crossing = _Crossing(offset, places, self.sizes, self.labels)
-                self._crossings.setdefault((offset, places), crossing).add(template, parts, weights)
+                self._add_to_crossing(template, parts, weights, many_at[0], frozenset(template.use[i] for i in few))
             else:
                 self._add_to_trie(template, parts, weights)
         self._nodes = [node for root in self._trie.values() for node in root.children.values()]
         for node in self._nodes:
             for step in node.walk():
                 step.compile()
-        self._words = _Words(chain, one_word, self._per_type(), list(self._crossings.values()))
-        self._cache = _Types(self._words)
+        self._words = _Words(chain, one_word, self._per_type(), self._crossings)
+        self._cache: _Types | None = None
         self._lock = threading.Lock()
 
     # ---- compiling
@@ -119,6 +118,18 @@ class Tables:
             self._products.append(product)
         product.add(template, parts, weights, self.sizes)
 
+    def _add_to_crossing(
+        self, template: Template, parts: list[IntArray], weights: FloatArray, offset: int, places: frozenset[Place]
+    ) -> None:
+        """Into the first crossing of the same places that has room for its keys, else into a new one."""
+        for crossing in self._crossings:
+            if crossing.offset == offset and places == set(crossing.places) and crossing.has_room(len(weights)):
+                break
+        else:
+            crossing = _Crossing(offset, places, self.sizes, self.labels)
+            self._crossings.append(crossing)
+        crossing.add(template, parts, weights)
+
     def _add_to_trie(self, template: Template, parts: list[IntArray], weights: FloatArray) -> None:
         """Words with many values first, by offset, because they rule most places out; then the others."""
         order = sorted(range(len(parts)), key=lambda i: (self._is_small(template.use[i][0]), template.use[i][1], i))
@@ -134,7 +145,7 @@ class Tables:
     def _per_type(self) -> list[Observation]:
         """Word observations whose numbers are needed token by token."""
         in_products = [o for product in self._products for o, _ in product.places]
-        in_crossings = [o for crossing in self._crossings.values() for o, _ in crossing.places]
+        in_crossings = [o for crossing in self._crossings for o, _ in crossing.places]
         in_trie = [node.observation for root in self._trie.values() for node in root.walk()]
         return [o for o in dict.fromkeys(in_products + in_crossings + in_trie) if not o.by_token]
 
@@ -184,12 +195,13 @@ class Tables:
         positions = np.arange(tokens) + np.repeat(reach * np.arange(1, len(lengths) + 1), lengths)
         size = tokens + reach * (len(lengths) + 1)
         with self._lock:
-            if len(self._cache) > CACHED_TYPES:
-                self._cache = _Types(self._words)
-            cache = self._cache
+            cache, self._cache = self._cache, None  # put back at the end: after a Ctrl-C in between it is half filled
+            if cache is None or len(cache) > CACHED_TYPES:
+                cache = _Types(self._words)
             words = concatenated.from_iterable(document.words for document in documents)
             found = np.frombuffer(b"".join(map(cache.__getitem__, words)), dtype=np.int32)
             rows = cache.rows()
+            self._cache = cache
         types = np.full(size, _EDGE_TYPE, dtype=np.int32)
         types[positions] = found
         inside = np.zeros(size, dtype=bool)
@@ -221,7 +233,7 @@ class Tables:
                 block.add(rows, block.types(offset, offset))
             for product in self._products:
                 block.add(product.table, product.key(block))
-            for number, crossing in enumerate(self._crossings.values()):
+            for number, crossing in enumerate(self._crossings):
                 block.add(layout.rows.crossed[number].reshape(-1, self.labels), crossing.row(block, number))
             for node in self._nodes:
                 node.add_scores(block)
@@ -444,7 +456,7 @@ class _Types(dict[str, bytes]):
             classes = [known.setdefault(key, len(known)) for key in keys.tolist()]
             self._rows.classes[i][span] = classes
             if len(known) > before:
-                fresh = crossing.weights_of(np.array(list(known)[before:], dtype=np.int64))
+                fresh = crossing.weights_of(np.array(list(islice(known, before, None)), dtype=np.int64))
                 table = self._rows.crossed[i]
                 if len(known) > len(table):
                     # Doubled, so that growing costs little per class; rows given out before stay valid.
@@ -536,6 +548,10 @@ class _Crossing:
         table = np.zeros((len(distinct) + 1, self.rows, self._labels))
         table[numbers + 1, row] = weights
         self._entries.append((observations, _Lookup.of(distinct), table))
+
+    def has_room(self, attributes: int) -> bool:
+        """Whether classes still fit into 64 bits with one more template of so many attributes."""
+        return math.prod(len(table) for _, _, table in self._entries) * (attributes + 1) < 2**62
 
     def observations(self) -> list[Observation]:
         return [o for observations, _, _ in self._entries for o in observations]

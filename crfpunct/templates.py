@@ -205,7 +205,7 @@ def _keep(name: str, raw: bytes, files: dict[str, bytes], mistakes: _Mistakes) -
 
 
 def _is_plain_name(name: Any) -> bool:
-    return isinstance(name, str) and Path(name).name == name
+    return isinstance(name, str) and Path(name).name == name != ".."
 
 
 def _base(
@@ -219,7 +219,8 @@ def _base(
         return None
     beside = path.parent / (parent if parent.endswith(".toml") else f"{parent}.toml")
     # A file of one's own may extend the shipped one of the same name.
-    found = beside if copies is not None or (beside.exists() and beside != path) else find_features(parent)
+    local = copies is not None or (beside.is_file() and beside != path)
+    found = beside if local else find_features(parent.removesuffix(".toml"))
     if found in seen:
         chain = " -> ".join(step.name for step in (*seen, found))
         mistakes.append(f"extends itself ({chain}); remove one link")

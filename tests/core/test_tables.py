@@ -610,3 +610,28 @@ def test_rows_that_leave_no_room_get_more():
     packed = _Packed.of(first, second, 800)
     assert packed.find(first.astype(np.int32), second.astype(np.int32)).tolist() == list(range(1, len(pairs) + 1))
     assert not packed.find(first.astype(np.int32), second.astype(np.int32) - 1).any()
+
+    observations = [Observation(name, n) for n in (3, 4, 5, 6, 7, 8) for name in ("prefix", "suffix")]
+    words = [f"{a:x}{b:x}" for a, b in np.random.default_rng(0).integers(1 << 15, 1 << 31, (900, 2)).tolist()]
+    corpus = [Document("", words)]
+    uses = [((o, 0), (GAP, 0)) for o in observations]
+    chain = chain_of(tuple(Template(f"t{i}", use) for i, use in enumerate(uses)), corpus)
+    mixed = [a[:4] + b[4:] for a, b in itertools.pairwise(words)]
+    assert_plain(chain, Tables(chain), [*corpus, Document("", mixed)])
+
+
+def test_an_interrupted_call_leaves_the_tables_as_they_were(monkeypatch):
+    chain = chain_of((Template("a", ((WORD, 0),)), Template("b", ((WORD, 1),))), corpus_of(0))
+    compiled = Tables(chain)
+    document = corpus_of(0)[-1]
+    real = tables._Words._fill
+
+    def interrupted(*arguments):
+        real(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tables._Words, "_fill", interrupted)  # Ctrl-C in a notebook, just then
+    with pytest.raises(KeyboardInterrupt):
+        compiled.decode([document])
+    monkeypatch.undo()
+    assert_plain(chain, compiled, [document])
