@@ -611,6 +611,8 @@ def test_rows_that_leave_no_room_get_more():
     assert packed.find(first.astype(np.int32), second.astype(np.int32)).tolist() == list(range(1, len(pairs) + 1))
     assert not packed.find(first.astype(np.int32), second.astype(np.int32) - 1).any()
 
+
+def test_many_templates_join_one_word_and_one_pause():
     observations = [Observation(name, n) for n in (3, 4, 5, 6, 7, 8) for name in ("prefix", "suffix")]
     words = [f"{a:x}{b:x}" for a, b in np.random.default_rng(0).integers(1 << 15, 1 << 31, (900, 2)).tolist()]
     corpus = [Document("", words)]
