@@ -108,6 +108,8 @@ def tag(
 
         word_times = Times(times)
     inputs = inputs or ["-"]
+    if "-" in inputs and sys.stdin is None:
+        raise CorpusError("-: there is no standard input; name a file.")
     if "-" in inputs and sys.stdin.isatty():
         note("reading from the terminal; end with Ctrl-D.")
     targets = _targets(inputs, output, to)
@@ -243,15 +245,16 @@ def _stream_one(name: str, restorer: Restorer, lookahead: int, target: str | Pat
 
     def decoded(chunks: Iterable[bytes]) -> Iterator[str]:
         decoder = codecs.getincrementaldecoder("utf-8")()
-        done = 0
+        line = 1
         try:
             for chunk in chunks:
                 yield decoder.decode(chunk)
-                done += len(chunk)
+                line += chunk.count(b"\n")
             decoder.decode(b"", final=True)
         except UnicodeDecodeError as error:
+            line += error.object.count(b"\n", 0, error.start)
             raise CorpusError(
-                f"{name}: byte {done + error.start + 1} (0x{error.object[error.start]:02x}) is not UTF-8; "
+                f"{name}:{line}: the byte 0x{error.object[error.start]:02x} is not UTF-8; "
                 f"convert the text, for example with iconv -f WINDOWS-1250 -t UTF-8."
             ) from error
 

@@ -193,7 +193,21 @@ def write(documents: Iterable[Document], out: TextIO, format: str, typography: T
     Raises CorpusError, before anything of a document is written, where its words would not be read back as
     they are: a word that is empty or holds white space, or a mark that is none.
     """
-    module(format).write(map(_promised, documents), out, typography)
+    source = ""
+
+    def promised() -> Iterator[Document]:
+        nonlocal source
+        for document in documents:
+            source = document.source or document.id
+            yield _promised(document)
+
+    try:
+        module(format).write(promised(), out, typography)
+    except UnicodeEncodeError as error:
+        raise CorpusError(
+            f"{source}: holds half a character ({error.object[error.start]!r}), which cannot be written as UTF-8; "
+            f"the program that made the file cut it. Mend the file."
+        ) from error
 
 
 def _promised(document: Document) -> Document:

@@ -40,6 +40,8 @@ def rows(stream: BinaryIO, source: str, expected: str) -> Iterator[tuple[str, st
             data = json.loads(raw.removeprefix("\ufeff"))
         except (json.JSONDecodeError, RecursionError) as error:
             raise CorpusError(f"{where}: broken JSON ({error}), expected {expected}; is it cut off?") from error
+        except ValueError as error:
+            raise CorpusError(f"{where}: JSON with a number of thousands of digits; mend the line.") from error
         if not isinstance(data, dict):
             raise CorpusError(f"{where}: found a {type(data).__name__}, expected {expected}.")
         yield where, raw, data
@@ -63,7 +65,10 @@ def untouched(document: Document, row: Row) -> bool:
 def line_of(data: dict[str, Any], row: Row | None = None) -> str:
     """A JSON object on a line of its own, with non-ASCII characters escaped where the row read has them so."""
     ascii_only = row is not None and row.raw.isascii() and "\\u" in row.raw
-    return json.dumps(data, ensure_ascii=ascii_only) + "\n"
+    line = json.dumps(data, ensure_ascii=ascii_only) + "\n"
+    if not line.isascii() and any("\ud800" <= c <= "\udfff" for c in line):
+        line = json.dumps(data) + "\n"  # half a character, as some programs cut them, can be escaped only
+    return line
 
 
 def strings(value: Any, where: str, expected: str) -> list[str]:

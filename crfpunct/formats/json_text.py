@@ -74,6 +74,8 @@ def parse(raw: str, source: str, line: int = 1) -> Any:
         ) from error
     except RecursionError as error:
         raise CorpusError(f"{source}:{line}: JSON nested too deep; this is no transcript.") from error
+    except ValueError as error:
+        raise CorpusError(f"{source}:{line}: JSON with a number of thousands of digits; mend the file.") from error
     if _space(raw, end) < len(raw):
         number = line + raw.count("\n", 0, _space(raw, end))
         raise CorpusError(f"{source}:{number}: text behind the JSON value; expected one value.")

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError
+from crfpunct.files import decode
 from crfpunct.marks import Typography, split_mark
 
 _PLAIN = re.compile(r"([ \t\n\r\v\f]+)|[^ \t\n\r\v\f]+")
@@ -64,6 +65,16 @@ class Places:
     words: tuple[str, ...]
     places: list[Place]
     markup: Markup = PLAIN
+
+
+def whole(stream: BinaryIO, source: str) -> str:
+    """The text of a whole file; CorpusError names the line of the first byte that is not UTF-8."""
+    raw = stream.read()
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        start = raw.rfind(b"\n", 0, error.start) + 1
+        return decode(raw[start : error.end], f"{source}:{raw.count(10, 0, start) + 1}")
 
 
 def tokens(raw: str, start: int, end: int, markup: Markup = PLAIN) -> Iterator[Token]:

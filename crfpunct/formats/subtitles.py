@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError
-from crfpunct.files import decode
-from crfpunct.formats.places import Markup, Place, Places, Token, tokens
+from crfpunct.formats.places import Markup, Place, Places, Token, tokens, whole
 from crfpunct.marks import Typography
 
 LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
-_TIME = r"(?:(\d+):)?(\d{1,2}):(\d{1,2})[,.](\d{1,3})"
+_TIME = r"(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})[,.](\d{1,3})"
 TIMING = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}(?:[ \t]+.*)?")
 _STAMP = re.compile(rf"<{_TIME}>")
 _MARKUP = re.compile(r"</?[A-Za-z][^<>\r\n]*>|</?>|<[\d:.]+>|\{\\[^{}\r\n]*\}|&(?:[a-zA-Z]+|#\d+|#x[0-9a-fA-F]+);")
@@ -85,7 +84,7 @@ class Line(NamedTuple):
 
 def lines(stream: BinaryIO, source: str) -> tuple[str, list[Line]]:
     """A whole file, and its lines (ended by CR LF, LF or CR)."""
-    raw = decode(stream.read(), source)
+    raw = whole(stream, source)
     found = [Line(line.start(1), line.end(1), line[1]) for line in LINE.finditer(raw) if line[0]]
     if found and found[0].text[:1] == "\ufeff":
         found[0] = Line(1, found[0].end, found[0].text[1:])

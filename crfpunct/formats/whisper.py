@@ -14,9 +14,9 @@ from typing import Any, BinaryIO, TextIO
 
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError
-from crfpunct.files import STDIO, decode
+from crfpunct.files import STDIO
 from crfpunct.formats.json_text import Text, View, markup, milliseconds, of_views, parse, timed
-from crfpunct.formats.places import fill, of, printed, spelled
+from crfpunct.formats.places import fill, of, printed, spelled, whole
 from crfpunct.formats.text import join
 from crfpunct.marks import Typography
 
@@ -25,7 +25,7 @@ _Strings = list[tuple[Text, int, int]]
 
 def read(stream: BinaryIO, source: str) -> Iterator[Document]:
     """Yield the one document of a file; its id is the file's name."""
-    raw = decode(stream.read(), source)
+    raw = whole(stream, source)
     data = parse(raw, source)
     spelling = markup(raw.isascii())
     views = [View(raw, spelling, strings, divided) for strings, divided in _views(data) if strings]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
@@ -13,9 +14,9 @@ from crfpunct import model_folder, restorer
 from crfpunct.document import Document
 from crfpunct.errors import ModelError
 from crfpunct.estimators import PunctuationCRF
-from crfpunct.marks import Typography
+from crfpunct.marks import Typography, split_mark, strip
 from crfpunct.model_folder import ModelFolder, _manifest_sum, pack
-from crfpunct.restorer import Punctuator, Restorer
+from crfpunct.restorer import Punctuator, Restorer, Stream
 
 FEATURES = '[text]\ndash = "—"\n[[template]]\nname = "w"\nuse = ["word[0]"]\n[[template]]\nname = "g"\nuse = ["gap[0]"]'
 
@@ -126,6 +127,224 @@ def test_a_word_that_carries_a_mark_gets_no_second_one(chains):
     model = Restorer(Punctuator(**chains), Typography(), {})
     assert model.restore("ala ma kota tak") == "ala ma kota. tak."
     assert model.restore("ala ma kota? tak.") == "ala ma kota? tak."
+
+
+def test_marks_that_stand_alone_are_marks_too(chains):
+    model = Restorer(Punctuator(**chains), Typography(), {})
+    assert model.restore("ala ma kota . tak !") == "ala ma kota . tak !"
+    assert model.restore("- ala ma kota - tak") == "- ala ma kota - tak."
+    assert model.restore("...") == "..."
+
+
+KEPT = ["ala, ma", "-5 3.5 10:30", "U.S. J. 5. 9-11", "ala; tak?", "C++ R&D", "..."]
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_what_is_not_the_models_to_decide_stays(chains, text):
+    # The model knows the full stop alone.
+    model = Restorer(Punctuator(**chains), Typography(), {})
+    for replace_marks in (False, True):
+        assert model.restore(text, replace_marks=replace_marks).split()[:-1] == text.split()[:-1]
+
+
+def test_marks_are_decided_again(chains):
+    model = Restorer(Punctuator(**chains), Typography(), {})
+    assert model.restore("ala. ma. kota tak", replace_marks=True) == "ala ma kota. tak."
+    assert model.restore("ala .  ma\n. kota", replace_marks=True) == "ala  ma\nkota."
+    assert model.restore("- ala - ma", replace_marks=True) == "- ala - ma"  # no mark of the model's own
+    spoken = timed("ala", ".", "ma", gaps=(900, 0), marks=["", "", "."])
+    again = model.restore(spoken, replace_marks=True)
+    assert (again.words, again.marks, again.times_ms.tolist()) == (["ala", "ma"], [".", ""], [[0, 0], [900, 900]])
+    assert spoken.words == ["ala", ".", "ma"]
+
+
+def test_words_that_training_writes_with_a_dot_keep_it(chains):
+    model = Restorer(Punctuator(**chains), Typography(), {})
+    assert model.punctuator.abbreviated("kota")
+    assert not model.punctuator.abbreviated("ala")
+    assert model.restore("ala. kota. ma.", replace_marks=True) == "ala kota. ma"
+
+
+def test_marks_in_a_column_stay_unless_they_are_decided_again(chains):
+    model = Restorer(Punctuator(**chains), Typography(), {})
+    document = Document("", ["ala", "ma", "kota", "tak"], marks=["", ",", "!", ""])
+    [kept] = model.tag([document])
+    assert kept.marks == ["", ",", "!", "."]
+    [again] = model.tag([document], replace_marks=True)
+    assert again.marks == ["", "", ".", "."]
+    assert document.marks == ["", ",", "!", ""]
+
+
+awkward = st.lists(st.sampled_from(["ala", "kota", "kota.", "ma,", ".", "-", "tak?!", "5.", "U.S."]), max_size=7)
+
+
+@settings(max_examples=60)
+@given(awkward, st.booleans(), st.sampled_from([" ", "  ", "\n"]))
+def test_no_two_marks_in_a_row_and_no_word_altered(chains, drawn, replace_marks, space):
+    model = Restorer(Punctuator(**chains), Typography(), {})
+    text = space.join(drawn)
+    restored = model.restore(text, replace_marks=replace_marks)
+    bare = [split_mark(word)[0] for word in restored.split()]
+    assert [word for word in bare if word] == [split_mark(word)[0] for word in drawn if split_mark(word)[0]]
+    before, after = strip(drawn)[1], strip(restored.split())[1]
+    assert all(len(new) <= max(len(old), 1) for old, new in zip(before, after, strict=True))
+    if not replace_marks:
+        assert all(new.startswith(old) for old, new in zip(before, after, strict=True))
+
+
+def test_probabilities_are_those_of_the_marks_that_stand_there(chains):
+    model = Restorer(Punctuator(**chains), Typography(), {})
+    [found] = model.tag([Document("", ["ala", "ma.", "kota", ".", "tak", "ala;"])], probabilities=True)
+    shares = model.punctuator.marginals([Document("", ["ala", "ma.", "kota", "tak", "ala;"])])[0]
+    assert found.marks == ["", "", "", "", ".", ""]
+    expected = [shares[0, 0], shares[1, 1], shares[2, 1], np.nan, shares[3, 1], np.nan]
+    np.testing.assert_allclose(found.probabilities, expected)
+
+
+def test_restore_gives_back_what_it_got(chains):
+    model = Restorer(Punctuator(**chains), Typography(), {})
+    document = Document("", ["ala", "ma", "kota"])
+    assert model.restore(["ala ma kota", "", " tak"]) == ["ala ma kota.", "", " tak."]
+    assert model.restore(document).marks == ["", "", "."]
+    assert [found.marks for found in model.restore([document, document])] == [["", "", "."]] * 2
+    assert model.restore([]) == []
+
+
+# ---------------------------------------------------------------- streams
+
+
+def test_what_is_ready_is_tagged_at_once(chains):
+    read = []
+
+    def coming():
+        for i in range(4):
+            read.append(i)
+            yield Document(str(i), ["ala"])
+
+    answers = iter([True, False, True, True])
+    tagged = Restorer(Punctuator(**chains), Typography(), {}).tag(coming(), ready=lambda: next(answers))
+    assert [next(tagged).id, next(tagged).id, len(read)] == ["0", "1", 2]
+    assert [document.id for document in tagged] == ["2", "3"]
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    """A chain whose labels hang together and whose features look two words ahead, and one that looks at pauses."""
+    path = tmp_path_factory.mktemp("features") / "wide.toml"
+    use = ['["word[0]"]', '["word[1]"]', '["word[2]"]', '["word[-1]", "word[1]"]', '["gap[0]"]', '["gap[1]"]']
+    path.write_text("".join(f'[[template]]\nname = "t{i}"\nuse = {u}\n' for i, u in enumerate(use)), encoding="utf-8")
+    generator = np.random.default_rng(0)
+    documents = []
+    for _ in range(40):
+        words = generator.choice(["ala", "ma", "kota", "tak", "nie"], 8).tolist()
+        gaps = generator.choice([0, 100, 900], 7).tolist()
+        marks = [("." if g > 500 else "," if w == "tak" else "") for w, g in zip(words, [*gaps, 900], strict=True)]
+        documents.append(timed(*words, gaps=gaps, marks=marks))
+    options = {"c1": 0.0, "c2": 1e-1}
+    return Punctuator(
+        PunctuationCRF(path, use_times=False, **options).fit(documents).chain_,
+        PunctuationCRF(path, **options).fit(documents).chain_,
+    )
+
+
+spoken_words = st.sampled_from(["ala", "ma", "kota", "tak", "nie", "inny"])
+utterances = st.lists(st.tuples(spoken_words, st.sampled_from([0, 100, 900])), max_size=20)
+
+
+@settings(max_examples=60)
+@given(utterances, st.booleans(), st.integers(0, 30))
+def test_a_stream_waits_no_longer_than_it_may_and_decides_what_the_whole_text_would(wide, drawn, with_times, lookahead):
+    words = [word for word, _ in drawn]
+    document = timed(*words, gaps=[gap for _, gap in drawn[1:]]) if with_times else Document("", words)
+    rows = document.times_ms.tolist() if with_times else [[-1, -1]] * len(words)
+    stream = Stream(wide, lookahead)
+    given_back = []
+    latest = 0
+    for i, (word, row) in enumerate(zip(words, rows, strict=True)):
+        given_back += stream.put(word, *row)
+        latest = max(latest, i + 1 - len(given_back))
+        assert latest <= lookahead
+    given_back += stream.end()
+    assert [word for word, _ in given_back] == words
+    if latest < lookahead:  # nothing was forced
+        assert [mark for _, mark in given_back] == wide.marks([document])[0]
+    items = [(word, *row) for word, row in zip(words, rows, strict=True)]
+    model = Restorer(wide, Typography(), {})
+    assert list(model.stream(items, lookahead)) == given_back
+
+
+def test_most_words_wait_for_what_their_features_look_at_and_little_more(wide):
+    stream = Stream(wide, 100)
+    waits = [i + 1 - len(given) for i, given in enumerate(_growing(stream, ["ala", "ma", "kota", "nie"] * 50))]
+    assert np.mean(waits) < 4
+
+
+def _growing(stream, words):
+    given = []
+    for word in words:
+        given += stream.put(word)
+        yield given
+
+
+def test_a_long_stream_forgets_its_beginning(wide):
+    words = ["ala", "ma", "kota", "tak", "nie"] * 200
+    stream = Stream(wide, 12)
+    given = list(_growing(stream, words))[-1]
+    assert len(stream._words) <= 2 * (Stream.WINDOW + 12)
+    given += stream.end()
+    assert [mark for _, mark in given] == wide.marks([Document("", words)])[0]
+    # The next text begins afresh.
+    assert stream.put("ala") == []
+    assert [word for word, _ in stream.end()] == ["ala"]
+
+
+def test_pauses_that_are_compared_with_the_whole_text_wait_for_the_look_ahead(tmp_path, chains):
+    path = tmp_path / "rank.toml"
+    path.write_text('[[template]]\nname = "r"\nuse = ["rank[0]"]', encoding="utf-8")
+    punctuator = Punctuator(chains["text"], PunctuationCRF(path, c1=0.0, c2=1e-2).fit(SPOKEN).chain_)
+    document = timed("ala", "ma", "kota", "tak", "ala", gaps=(900, 0, 0, 900))
+    stream = Stream(punctuator, 3)
+    given = [stream.put(word, *row) for word, row in zip(document.words, document.times_ms.tolist(), strict=True)]
+    assert [len(words) for words in given] == [0, 0, 0, 1, 1]
+    assert len(stream.end()) == 3
+    stream = Stream(punctuator, 5)
+    items = [(word, *row) for word, row in zip(document.words, document.times_ms.tolist(), strict=True)]
+    found = [mark for _, mark in Restorer(punctuator, Typography(), {}).stream(items, 5)]
+    assert found == punctuator.marks([document])[0]
+
+
+def test_marks_that_words_of_a_stream_carry(chains):
+    model = Restorer(Punctuator(**chains), Typography(), {})
+    words = ["-", "ala", "ma", "kota", ".", "tak?", "kota"]
+    expected = [("-", ""), ("ala", ""), ("ma", ""), ("kota", ""), (".", ""), ("tak?", ""), ("kota", ".")]
+    assert list(model.stream(words)) == expected
+
+
+def test_a_look_ahead_below_zero(chains):
+    with pytest.raises(ValueError, match="a look-ahead of -1 words"):
+        Stream(Punctuator(**chains), -1)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.sampled_from(["ala", "kota", "tak", ".", " ", "  ", "\n", "ż"]), max_size=12).map("".join),
+    st.lists(st.integers(0, 30), max_size=4).map(sorted),
+)
+def test_a_text_that_flows_in_pieces(chains, text, cuts):
+    model = Restorer(Punctuator(**chains), Typography(), {})
+    pieces = [text[a:b] for a, b in itertools.pairwise([0, *cuts, len(text)])]
+    assert "".join(model.flow([*pieces], 50)) == model.restore(text)
+
+
+def test_dashes_that_flow(tmp_path):
+    path = tmp_path / "dash.toml"
+    path.write_text('[[template]]\nname = "w"\nuse = ["word[0]"]', encoding="utf-8")
+    text = Document("", ["polsko", "niemiecki", "tak", "rzekł"], marks=["-", "", "-", ""])
+    chain = PunctuationCRF(path, c1=0.0, c2=1e-2).fit([text] * 3).chain_
+    model = Restorer(Punctuator(chain), Typography(frozenset({"polsko"})), {})
+    for whole in ("polsko niemiecki tak rzekł tak\n", "polsko  niemiecki\n tak", "polsko"):
+        assert "".join(model.flow([*whole])) == model.restore(whole)
+    assert model.restore("polsko niemiecki tak rzekł tak\n") == "polsko-niemiecki tak – rzekł tak –\n"
 
 
 def test_white_space_stays_and_words_are_split_at_ascii_white_space_alone(chains):
