@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from crfpunct.marks import MARKS, split_mark
+from crfpunct.marks import MARK_CHARACTERS, MARKS, split_mark
 
 UNSEEN = 0
 EDGE = 1
@@ -46,13 +46,25 @@ def normal(word: str) -> str:
     return word.lower()
 
 
+def normals(words: Sequence[str]) -> list[str]:
+    """`normal` of many words, which costs a fifth of as many calls."""
+    text = "\n".join(words)
+    if not words or text.count("\n") >= len(words):
+        return [normal(word) for word in words]
+    # A line end neither composes with what stands beside it nor changes how that is written in lower case.
+    composed = unicodedata.normalize("NFC", text).split("\n")
+    return [(word.rstrip(MARK_CHARACTERS) or word).lower() for word in composed]
+
+
 def shape(word: str) -> str:
     """Letters as `a`, digits as `0`, all else as it is; runs of more than two letters or four digits are cut.
 
     >>> shape("kota"), shape("1998"), shape("10:30"), shape("d'arc"), shape("85000")
     ('aaa', '0000', '00:00', "a'aaa", '00000+')
     """
-    drawn = re.sub(r"\d", "0", "".join("a" if c.isalpha() else c for c in word))
+    if word.isalpha():
+        return "aaa"[: len(word)]
+    drawn = "".join(["a" if c.isalpha() else "0" if c.isdecimal() else c for c in word])
     drawn = re.sub(r"a{4,}", "aaa", drawn)
     drawn = re.sub(r"0{5,}", "00000+", drawn)
     return drawn[:8]
@@ -90,8 +102,11 @@ WORD_OBSERVATIONS: Mapping[str, Callable[[str, int], str]] = {
     "suffix": _suffix,
     "shape": lambda word, _n: shape(word),
     "kind": lambda word, _n: kind(word),
-    "length": lambda word, _n: str(min(len(word), 12)),
+    "length": lambda word, _n: str(min(len(word), LONGEST)),
 }
+LONGEST = 12
+#: Of words that are letters only, these say no more than how many letters, up to LONGEST.
+OF_LENGTH = frozenset({"shape", "kind", "length"})
 SIZED = frozenset({"prefix", "suffix", "peak"})
 
 

@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain as concatenated
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,18 @@ from crfpunct import decoding
 from crfpunct.attributes import split_keys
 from crfpunct.chain import LinearChain
 from crfpunct.document import Document
-from crfpunct.observations import EDGE, FIRST_VALUE, MARK, UNSEEN, Observation, Pauses, mark_numbers, normal
+from crfpunct.observations import (
+    EDGE,
+    FIRST_VALUE,
+    LONGEST,
+    MARK,
+    OF_LENGTH,
+    UNSEEN,
+    Observation,
+    Pauses,
+    mark_numbers,
+    normals,
+)
 from crfpunct.templates import Template
 
 FloatArray = NDArray[np.float64]
@@ -340,16 +351,14 @@ class _Words:
         crossings: Sequence[_Crossing],
     ) -> None:
         self.labels = len(chain.labels)
-        self.lexicons = chain.index.lexicons
         self.crossings = crossings
         self.per_type = per_type
         used = [o for template, _, _ in one_word for o, _ in template.use]
         crossed = [o for crossing in crossings for o in crossing.observations()]
         self.observations = list(dict.fromkeys([*used, *crossed, *per_type]))
-        self.number_of = {
-            o: {value: number for number, value in enumerate(chain.index.values[o], FIRST_VALUE)}
-            for o in self.observations
-        }
+        values = chain.index.values
+        self.sizes = {o: FIRST_VALUE + len(values[o]) for o in self.observations}
+        self.numberings = {o: _numbering(o, values[o], chain.index.lexicons) for o in self.observations}
         # Per offset: (observations, table of weights by value number) or, for several observations, a lookup of keys.
         self.by_offset: dict[int, list[tuple[tuple[Observation, ...], _Lookup | None, FloatArray]]] = {}
         for template, parts, weights in one_word:
@@ -360,7 +369,7 @@ class _Words:
                 table[parts[0]] = weights
                 entries.append((observations, None, table))
             else:
-                lookup = _Lookup.of(_mixed(parts, observations, self.number_of))
+                lookup = _Lookup.of(self._mixed(parts, observations))
                 entries.append((observations, lookup, np.vstack([np.zeros((1, self.labels)), weights])))
 
     def empty(self, capacity: int) -> _Rows:
@@ -374,15 +383,10 @@ class _Words:
 
     def fill(self, rows: _Rows, first: int, words: Sequence[str]) -> dict[Observation, NDArray[np.int32]]:
         """Work out the types from number `first` on; returns their value numbers."""
-        normals = [normal(word) for word in words]
+        forms = _Forms(normals(words))
         span = slice(first, first + len(words))
-        numbers = {}
-        for o in self.observations:
-            number_of = self.number_of[o].get
-            of_word = o.of_word
-            values = [number_of(of_word(word, self.lexicons), UNSEEN) for word in normals]
-            numbers[o] = np.array(values, dtype=np.int32)
-        rows.characters[span] = np.fromiter(map(len, normals), dtype=np.int32, count=len(normals))
+        numbers = {o: numbering.of(forms) for o, numbering in self.numberings.items()}
+        rows.characters[span] = forms.lengths
         self._fill(rows, span, numbers)
         return numbers
 
@@ -396,23 +400,127 @@ class _Words:
         for offset, entries in self.by_offset.items():
             for observations, lookup, table in entries:
                 if lookup is None:
-                    rows.scores[offset][span] += table[numbers[observations[0]]]
+                    rows.scores[offset][span] += table.take(numbers[observations[0]], axis=0)
                 else:
                     parts = [numbers[o].astype(np.int64) for o in observations]
-                    ids = lookup.find(_mixed(parts, observations, self.number_of))
+                    ids = lookup.find(self._mixed(parts, observations))
                     ids[np.any([part == UNSEEN for part in parts], axis=0)] = 0
-                    rows.scores[offset][span] += table[ids]
+                    rows.scores[offset][span] += table.take(ids, axis=0)
         for o in self.per_type:
             rows.numbers[o][span] = numbers[o]
 
+    def _mixed(self, parts: Sequence[IntArray], observations: Sequence[Observation]) -> IntArray:
+        key = np.zeros(len(parts[0]), dtype=np.int64)
+        for part, observation in zip(parts, observations, strict=True):
+            key = key * self.sizes[observation] + part
+        return key
 
-def _mixed(
-    parts: Sequence[IntArray], observations: Sequence[Observation], number_of: Mapping[Observation, Mapping[str, int]]
-) -> IntArray:
-    key = np.zeros(len(parts[0]), dtype=np.int64)
-    for part, observation in zip(parts, observations, strict=True):
-        key = key * (FIRST_VALUE + len(number_of[observation])) + part
-    return key
+
+class _Forms:
+    """W words in their normal form, and their characters laid end to end.
+
+    lengths, ends (W,): of the words in `codes`, the code points. alphabetic (W,): where a word is letters only.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = words
+        self.lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
+        self.ends = np.cumsum(self.lengths)
+        self.codes = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.int64)
+        self.alphabetic = np.fromiter(map(str.isalpha, words), dtype=bool, count=len(words))
+
+
+class _Numbering(Protocol):
+    """The value numbers (W,) of one observation for many words at once: those of `Observation.of_word`."""
+
+    def of(self, forms: _Forms) -> NDArray[np.int32]: ...
+
+
+def _numbering(
+    observation: Observation, values: Sequence[str], lexicons: Mapping[str, Mapping[str, str]]
+) -> _Numbering:
+    numbers = {value: number for number, value in enumerate(values, FIRST_VALUE)}
+    if observation.name == "word":
+        return _Entries(numbers, UNSEEN)
+    if observation.lexicon:
+        entries = lexicons[observation.lexicon]
+        return _Entries({word: numbers.get(entries[word], UNSEEN) for word in entries}, numbers.get("", UNSEEN))
+    if observation.name in ("prefix", "suffix"):
+        alphabet = {character for value in values for character in value}
+        if (len(alphabet) + 1) ** observation.n < 2**62:
+            return _Affixes(observation, numbers, alphabet)
+    return _OneByOne(observation, numbers)
+
+
+class _Entries:
+    """Words that have an entry, and the number of all others."""
+
+    def __init__(self, numbers: Mapping[str, int], otherwise: int) -> None:
+        # As bytes, like the numbers of the types themselves.
+        self._entries = {word: _as_bytes(number) for word, number in numbers.items()}
+        self._otherwise = _as_bytes(otherwise)
+
+    def of(self, forms: _Forms) -> NDArray[np.int32]:
+        entry, otherwise = self._entries.get, self._otherwise
+        return np.frombuffer(b"".join([entry(word, otherwise) for word in forms.words]), dtype=np.int32)
+
+
+class _OneByOne:
+    """Any observation. Where it says no more of a word of letters than its length, only other words are looked at."""
+
+    def __init__(self, observation: Observation, numbers: Mapping[str, int]) -> None:
+        self._observation = observation
+        self._numbers = numbers
+        self._by_length = observation.name in OF_LENGTH
+        self._of_letters = np.array([self._one("a" * max(k, 1)) for k in range(LONGEST + 1)], dtype=np.int32)
+
+    def _one(self, word: str) -> int:
+        return self._numbers.get(self._observation.of_word(word, {}), UNSEEN)
+
+    def of(self, forms: _Forms) -> NDArray[np.int32]:
+        result: NDArray[np.int32] = self._of_letters.take(np.minimum(forms.lengths, LONGEST))
+        others = ~forms.alphabetic if self._by_length else np.ones(len(forms.words), dtype=bool)
+        places = np.flatnonzero(others)
+        result[places] = [self._one(forms.words[i]) for i in places.tolist()]
+        return result
+
+
+class _Affixes:
+    """The first or last n characters of a word, as one number whose digits are their places in the alphabet."""
+
+    def __init__(self, observation: Observation, numbers: Mapping[str, int], alphabet: Iterable[str]) -> None:
+        self._n = observation.n
+        self._at_end = observation.name == "suffix"
+        self._too_short = numbers.get("", UNSEEN)  # the value of a word that has less than n characters
+        codes = np.array(sorted(map(ord, alphabet)), dtype=np.int64)
+        self._digits = np.zeros(int(codes.max(initial=0)) + 2, dtype=np.int64)
+        self._digits[codes] = np.arange(1, len(codes) + 1)
+        self._base = len(codes) + 1
+        affixes = [value for value in numbers if value]
+        self._numbers = np.array([UNSEEN, *(numbers[value] for value in affixes)], dtype=np.int32)
+        self._lookup = _Lookup.of(self._keys(_Forms(affixes)))
+
+    def _keys(self, forms: _Forms) -> IntArray:
+        """The number of each word's affix; without meaning where it has none."""
+        first = forms.ends - (self._n if self._at_end else forms.lengths)
+        key = np.zeros(len(first), dtype=np.int64)
+        for i in range(self._n):
+            key *= self._base
+            # Characters that no affix of the model has are 0, which is no digit.
+            key += self._digits.take(forms.codes.take(first + i, mode="clip"), mode="clip")
+        return key
+
+    def of(self, forms: _Forms) -> NDArray[np.int32]:
+        if len(forms.codes) == 0:
+            return np.full(len(forms.words), self._too_short, dtype=np.int32)
+        found = self._numbers.take(self._lookup.find(self._keys(forms)))
+        found[forms.lengths < self._n] = self._too_short
+        return found
+
+
+def _as_bytes(number: int) -> bytes:
+    """A number as it stands in an array of int32."""
+    return number.to_bytes(4, sys.byteorder)
 
 
 class _Types(dict[str, bytes]):
