@@ -16,6 +16,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ FIRST_VALUE = 2
 MARK = "mark"  # the name of the observation of a given mark
 
 IntArray = NDArray[np.int64]
+Int32Array = NDArray[np.int32]  # what is worked out for every token, so that a batch stays in the processor's cache
+Values = NDArray[np.int16]
 
 
 # ---------------------------------------------------------------- words
@@ -125,6 +128,7 @@ _RANK_EDGES = np.array([0.2, 0.4, 0.55, 0.65, 0.72, 0.78, 0.83, 0.87, 0.90, 0.92
 _STRETCH_EDGES = np.array([-240, -150, -90, -45, 0, 45, 90, 150, 240, 360])
 _RATE_EDGES = np.array([20, 30, 40, 50, 60, 70, 80, 95, 115, 150])
 _LONG_MS = 400
+_MOST_MS = 2**30 - 1  # times themselves may be larger, and count from any moment; gaps and durations are cut here
 _LEVELS = 5  # windows of up to 2^5 - 1 places are looked at
 _FAR = 31  # distances are cut here; the last bin starts at 30
 
@@ -139,24 +143,25 @@ class Pauses:
     """
 
     def __init__(
-        self, times_ms: IntArray, characters: IntArray, lengths: IntArray, marks: IntArray | None = None
+        self, times_ms: IntArray, characters: IntArray | Int32Array, lengths: IntArray, marks: IntArray | None = None
     ) -> None:
         """From times (N, 2), word lengths (N,), the documents' lengths (D,) in tokens, and the marks given, if any."""
-        self.marks = np.zeros(len(times_ms), dtype=np.int64) if marks is None else marks
+        size = len(times_ms)
+        self.marks = np.zeros(size, dtype=np.int64) if marks is None else marks
         self.start_ms, self.end_ms = np.ascontiguousarray(times_ms.T)
         self.characters = characters
         self.documents = len(lengths)
-        self.owner = np.repeat(np.arange(len(lengths)), lengths)
+        self.owner = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+        self.index = np.arange(size, dtype=np.int32)
         ends = np.cumsum(lengths)
-        index = np.arange(len(times_ms))
-        self.ahead = np.repeat(ends, lengths) - 1 - index
-        self.behind = index - np.repeat(ends - lengths, lengths)
-        self.gap_ms = np.full(len(times_ms), UNKNOWN, dtype=np.int64)
-        if len(times_ms) > 1:
+        self.ahead = np.repeat((ends - 1).astype(np.int32), lengths) - self.index
+        self.behind = self.index - np.repeat((ends - lengths).astype(np.int32), lengths)
+        self.gap_ms = np.full(size, UNKNOWN, dtype=np.int32)
+        if size > 1:
             # Times that run backwards (overlapping speech, alignment errors) are gaps of 0.
-            gap = np.maximum(self.start_ms[1:] - self.end_ms[:-1], 0)
             known = (self.start_ms[1:] >= 0) & (self.end_ms[:-1] >= 0) & (self.ahead[:-1] > 0)
-            self.gap_ms[:-1] = np.where(known, gap, UNKNOWN)
+            gap = np.clip(self.start_ms[1:] - self.end_ms[:-1], 0, _MOST_MS)
+            np.copyto(self.gap_ms[:-1], gap, where=known, casting="same_kind")
 
     @cached_property
     def gap_order(self) -> _Order:
@@ -164,90 +169,124 @@ class Pauses:
         return _Order(self.gap_ms, self.owner, self.documents)
 
     @cached_property
-    def duration_ms(self) -> IntArray:
+    def duration_ms(self) -> Int32Array:
         """Duration of each word (N,), at least 0, or UNKNOWN."""
         known = (self.start_ms >= 0) & (self.end_ms >= 0)
-        return np.where(known, np.maximum(self.end_ms - self.start_ms, 0), UNKNOWN)
+        duration = np.clip(self.end_ms - self.start_ms, 0, _MOST_MS)
+        return np.where(known, duration, UNKNOWN).astype(np.int32)
 
     @cached_property
     def expected_ms(self) -> NDArray[np.float64]:
         """Duration that a word's length predicts at its document's own rate: the median of whole µs per character."""
-        rate = np.where(self.duration_ms < 0, UNKNOWN, 1000 * self.duration_ms // np.maximum(self.characters, 1))
-        expected: NDArray[np.float64] = _Order(rate, self.owner, self.documents).median[self.owner] / 1000
-        return expected * self.characters
+        # Floating-point division of whole numbers this small rounds to a whole number only where it is one.
+        rate = (1000.0 * self.duration_ms / np.maximum(self.characters, 1)).astype(np.int64)
+        rate[self.duration_ms < 0] = UNKNOWN
+        expected: NDArray[np.float64] = (_medians(rate, self.owner, self.documents) / 1000).take(self.owner)
+        expected *= self.characters
+        return expected
 
     @cached_property
-    def longest_ahead(self) -> list[IntArray]:
+    def longest_ahead(self) -> list[Int32Array]:
         """At level k, the longest of the 2^k gaps that begin at a token and go on, as far as its document goes."""
         return _longest(self.gap_ms, self.ahead)
 
     @cached_property
-    def longest_behind(self) -> list[IntArray]:
+    def longest_behind(self) -> list[Int32Array]:
         """The same going back; arrays run from the last token to the first."""
         return _longest(self.gap_ms[::-1], self.behind[::-1])
+
+
+_VALUE_BITS = 40  # enough for the longest duration in µs
+
+
+def _keys(values: IntArray | Int32Array, owner: Int32Array) -> IntArray:
+    """Whole numbers that sort by document, then by value."""
+    keys: IntArray = owner.astype(np.int64) << _VALUE_BITS
+    keys |= values
+    return keys
+
+
+def _medians(values: IntArray | Int32Array, owner: Int32Array, documents: int) -> NDArray[np.float64]:
+    """(D,) median of each document's known values, NaN where it has none. Arguments as for `_Order`."""
+    known = values >= 0
+    keys = _keys(values[known], owner[known])
+    keys.sort(kind="stable")  # which profits from the documents' standing in order
+    return _middles(keys, np.bincount(owner[known], minlength=documents))
+
+
+def _middles(keys: IntArray, counts: IntArray) -> NDArray[np.float64]:
+    medians = np.full(len(counts), np.nan)
+    some = counts > 0
+    starts = np.cumsum(counts) - counts
+    low = keys[(starts + (counts - 1) // 2)[some]] & (2**_VALUE_BITS - 1)
+    high = keys[(starts + counts // 2)[some]] & (2**_VALUE_BITS - 1)
+    medians[some] = (low + high) / 2
+    return medians
 
 
 class _Order:
     """The known values of each document, sorted. values (N,) of whole numbers from 0 on, or UNKNOWN; owner (N,)."""
 
-    def __init__(self, values: IntArray, owner: IntArray, documents: int) -> None:
+    def __init__(self, values: IntArray | Int32Array, owner: Int32Array, documents: int) -> None:
         self.known = np.flatnonzero(values >= 0)
-        # One sort of whole numbers for all documents: the document stands in the high bits.
-        keys = (owner[self.known] << 40) | np.minimum(values[self.known], 2**40 - 1)
-        self.order = np.argsort(keys)
-        self.keys = keys[self.order]
-        self.counts = np.bincount(owner[self.known], minlength=documents)
-        self.starts = np.cumsum(self.counts) - self.counts
-
-    @property
-    def median(self) -> NDArray[np.float64]:
-        """(D,) median of each document's known values, NaN where it has none."""
-        median = np.full(len(self.counts), np.nan)
-        some = self.counts > 0
-        low = self.keys[(self.starts + (self.counts - 1) // 2)[some]] & (2**40 - 1)
-        high = self.keys[(self.starts + self.counts // 2)[some]] & (2**40 - 1)
-        median[some] = (low + high) / 2
-        return median
+        owners = owner.take(self.known)
+        # One sort for all documents.
+        keys = _keys(values.take(self.known), owners)
+        self.order = keys.argsort(kind="stable")
+        self.keys = keys.take(self.order)
+        self.counts = np.bincount(owners, minlength=documents)
+        self.median = _middles(self.keys, self.counts)
 
     def shares_below(self, size: int) -> NDArray[np.float64]:
         """(size,) per token the share of its document's known values that are smaller; NaN where its own is unknown."""
         shares = np.full(size, np.nan)
         if len(self.known):
-            new_value = np.r_[True, self.keys[1:] != self.keys[:-1]]
+            new_value = np.empty(len(self.keys), dtype=bool)
+            new_value[0] = True
+            np.not_equal(self.keys[1:], self.keys[:-1], out=new_value[1:])
             below = np.maximum.accumulate(np.where(new_value, np.arange(len(self.keys)), 0))
-            owner = self.keys >> 40
-            shares[self.known[self.order]] = (below - self.starts[owner]) / self.counts[owner]
+            starts = np.cumsum(self.counts) - self.counts
+            # Sorted by document, so what holds for a document is repeated for its values.
+            share = (below - np.repeat(starts, self.counts)) / np.repeat(self.counts, self.counts)
+            shares[self.known.take(self.order)] = share
         return shares
 
 
-def _longest(gap: IntArray, left: IntArray) -> list[IntArray]:
+def _longest(gap: Int32Array, left: Int32Array) -> list[Int32Array]:
     """Running maxima by doubling. gap (N,), left (N,): how many tokens of the document follow."""
     levels = [gap]
     for k in range(_LEVELS - 1):
         level = levels[-1].copy()
         step = 1 << k
-        further = np.where(left[:-step] >= step, levels[-1][step:], UNKNOWN)
+        further = np.where(left[:-step] >= step, levels[-1][step:], np.int32(UNKNOWN))
         np.maximum(level[:-step], further, out=level[:-step])
         levels.append(level)
     return levels
 
 
-def _whole_bins(edges: NDArray[np.int64]) -> NDArray[np.int64]:
+def _whole_bins(edges: NDArray[np.int64]) -> Values:
     """1 + the bin of every whole number up to the last edge, then NO_TIME, where the index UNKNOWN (-1) finds it."""
-    bins: IntArray = np.r_[1 + np.searchsorted(edges, np.arange(edges[-1] + 1), side="right"), NO_TIME]
-    return bins
+    bins = np.append(1 + np.searchsorted(edges, np.arange(edges[-1] + 1), side="right"), NO_TIME)
+    return bins.astype(np.int16)
 
 
 _GAP_BINS, _COARSE_BINS, _DISTANCE_BINS = map(_whole_bins, (_GAP_EDGES, _COARSE_EDGES, _DISTANCE_EDGES))
 
 
-def _whole_binned(values: IntArray, bins: NDArray[np.int64]) -> IntArray:
-    return bins[np.minimum(values, len(bins) - 2)]
+def _whole_binned(values: Int32Array, bins: Values) -> Values:
+    found: Values = bins[np.minimum(values, len(bins) - 2)]
+    return found
 
 
-def _binned(values: NDArray[np.float64], edges: NDArray[np.int64] | NDArray[np.float64]) -> IntArray:
+def _binned(values: NDArray[np.float64], edges: NDArray[np.int64] | NDArray[np.float64]) -> Values:
     """1 + the bin of each value, NO_TIME for NaN."""
-    return np.where(np.isnan(values), NO_TIME, 1 + np.searchsorted(edges, values, side="right"))
+    # Comparing with a few edges one by one is several times as fast as a binary search, which guesses wrong.
+    bins: Values = (values >= edges[0]).astype(np.int16)
+    for edge in edges[1:]:
+        bins += values >= edge
+    bins += 1
+    bins[np.isnan(values)] = NO_TIME
+    return bins
 
 
 def _bin_names(edges: NDArray[np.int64] | NDArray[np.float64]) -> tuple[str, ...]:
@@ -255,53 +294,62 @@ def _bin_names(edges: NDArray[np.int64] | NDArray[np.float64]) -> tuple[str, ...
     return ("no times", f"<{shown[0]}", *(f"{a}–{b}" for a, b in itertools.pairwise(shown)), f"≥{shown[-1]}")
 
 
-def _rank(pauses: Pauses) -> IntArray:
+def _known(values: NDArray[np.integer], measured: Int32Array) -> Values:
+    """The values where what they are made of is known, NO_TIME elsewhere."""
+    return np.where(measured < 0, np.int16(NO_TIME), values.astype(np.int16, copy=False))
+
+
+def _rank(pauses: Pauses) -> Values:
     """Share of the document's gaps that are shorter than this one."""
     return _binned(pauses.gap_order.shares_below(len(pauses.gap_ms)), _RANK_EDGES)
 
 
-def _ratio(pauses: Pauses) -> IntArray:
+def _ratio(pauses: Pauses) -> Values:
     """The gap over the document's median gap (at least 30 ms)."""
-    median = np.maximum(pauses.gap_order.median, 30)[pauses.owner]
-    return np.where(pauses.gap_ms < 0, NO_TIME, _binned(pauses.gap_ms / median, _RATIO_EDGES))
+    median = np.maximum(pauses.gap_order.median, 30).take(pauses.owner)
+    return _known(_binned(pauses.gap_ms / median, _RATIO_EDGES), pauses.gap_ms)
 
 
-def _window(levels: list[IntArray], left: IntArray, radius: int) -> IntArray:
+def _window(levels: list[Int32Array], left: Int32Array, radius: int) -> Int32Array:
     """The longest of the `radius` gaps that follow each token (its own left out), UNKNOWN where there is none."""
-    result = np.full(len(left), UNKNOWN, dtype=np.int64)
+    result = np.full(len(left), UNKNOWN, dtype=np.int32)
     k = min(radius.bit_length() - 1, _LEVELS - 1)
     size = 1 << k
     # Windows of 2^k places that overlap cover any radius.
     for start in [*range(1, radius - size + 1, size), radius - size + 1]:
         if start < len(left):
-            found = np.where(left[:-start] >= start, levels[k][start:], UNKNOWN)
+            found = np.where(left[:-start] >= start, levels[k][start:], np.int32(UNKNOWN))
             np.maximum(result[:-start], found, out=result[:-start])
     return result
 
 
-def _peak(pauses: Pauses, radius: int) -> IntArray:
+def _peak(pauses: Pauses, radius: int) -> Values:
     """Is the gap the longest within ±radius places: 1 no, 2 as long as the longest, 3 yes, 4 yes, by twice."""
     longest = np.maximum(
         _window(pauses.longest_ahead, pauses.ahead, radius),
         _window(pauses.longest_behind, pauses.behind[::-1], radius)[::-1],
     )
     gap = pauses.gap_ms
-    value = 1 + (gap == longest) + 2 * (gap > longest) + (gap >= np.maximum(2 * longest, 60))
-    return np.where(gap < 0, NO_TIME, value)
+    value = np.ones(len(gap), dtype=np.int16)
+    value += gap >= longest
+    value += gap > longest
+    value += gap >= np.maximum(2 * longest, 60)
+    return _known(value, gap)
 
 
-def _steps_to_longer(levels: list[IntArray], left: IntArray) -> IntArray:
+def _steps_to_longer(levels: list[Int32Array], left: Int32Array) -> Int32Array:
     """Places until a strictly longer gap, _FAR if none is as near as that: a binary search over the running maxima."""
-    gap, index = levels[0], np.arange(len(left))
-    passed = np.zeros(len(left), dtype=np.int64)  # places that follow and are known not to be longer
+    gap = levels[0]
+    place = np.arange(1, len(left) + 1, dtype=np.int32)  # the next one to look at; before it none is longer
+    last = place + left
     for k in reversed(range(_LEVELS)):
-        start = passed + 1
-        longest = levels[k][np.minimum(index + start, len(left) - 1)]
-        passed += np.where((left < start) | (longest <= gap), 1 << k, 0)
-    return np.minimum(passed + 1, _FAR)
+        longest = levels[k].take(place, mode="clip")
+        place += ((place >= last) | (longest <= gap)).astype(np.int32) << k
+    place -= np.arange(len(left), dtype=np.int32)
+    return np.minimum(place, _FAR, out=place)
 
 
-def _longer(pauses: Pauses, ahead: bool) -> IntArray:
+def _longer(pauses: Pauses, ahead: bool) -> Values:
     """Distance to the nearest strictly longer gap in a direction."""
     if ahead:
         distance = _steps_to_longer(pauses.longest_ahead, pauses.ahead)
@@ -310,50 +358,51 @@ def _longer(pauses: Pauses, ahead: bool) -> IntArray:
     return _distances(pauses, distance)
 
 
-def _distances(pauses: Pauses, distance: IntArray) -> IntArray:
-    return np.where(pauses.gap_ms < 0, NO_TIME, _whole_binned(distance, _DISTANCE_BINS))
+def _distances(pauses: Pauses, distance: Int32Array) -> Values:
+    return _known(_whole_binned(distance, _DISTANCE_BINS), pauses.gap_ms)
 
 
-def _since_long(pauses: Pauses) -> IntArray:
+def _since_long(pauses: Pauses) -> Values:
     """Tokens since the last long gap before this one, counted from the document's start if there was none."""
-    index = np.arange(len(pauses.gap_ms))
-    last = np.maximum.accumulate(np.where(pauses.gap_ms >= _LONG_MS, index, -1))
-    return _distances(pauses, np.minimum(index - np.r_[-1, last[:-1]], pauses.behind + 1))
+    last = np.maximum.accumulate(np.where(pauses.gap_ms >= _LONG_MS, pauses.index, np.int32(-1)))
+    distance = pauses.behind + 1
+    distance[1:] = np.minimum(pauses.index[1:] - last[:-1], distance[1:])
+    return _distances(pauses, distance)
 
 
-def _until_long(pauses: Pauses) -> IntArray:
+def _until_long(pauses: Pauses) -> Values:
     """Tokens until the next long gap after this one, or until the document's end."""
-    size = len(pauses.gap_ms)
-    index = np.arange(size)
-    following = np.minimum.accumulate(np.where(pauses.gap_ms >= _LONG_MS, index, size)[::-1])[::-1]
-    return _distances(pauses, np.minimum(np.r_[following[1:], size] - index, pauses.ahead))
+    size = np.int32(len(pauses.gap_ms))
+    following = np.minimum.accumulate(np.where(pauses.gap_ms >= _LONG_MS, pauses.index, size)[::-1])[::-1]
+    distance = pauses.ahead.copy()
+    distance[:-1] = np.minimum(following[1:] - pauses.index[:-1], distance[:-1])
+    return _distances(pauses, distance)
 
 
-def _stretch(pauses: Pauses) -> IntArray:
+def _stretch(pauses: Pauses) -> Values:
     """Duration of the word less what its length predicts (final lengthening), in ms."""
-    return np.where(pauses.duration_ms < 0, NO_TIME, _binned(pauses.duration_ms - pauses.expected_ms, _STRETCH_EDGES))
+    return _known(_binned(pauses.duration_ms - pauses.expected_ms, _STRETCH_EDGES), pauses.duration_ms)
 
 
-def _rate(pauses: Pauses) -> IntArray:
+def _rate(pauses: Pauses) -> Values:
     """ms per character of the word."""
-    rate = pauses.duration_ms / np.maximum(pauses.characters, 1)
-    return np.where(pauses.duration_ms < 0, NO_TIME, _binned(rate, _RATE_EDGES))
+    return _known(_binned(pauses.duration_ms / np.maximum(pauses.characters, 1), _RATE_EDGES), pauses.duration_ms)
 
 
-def _zero(pauses: Pauses) -> IntArray:
+def _zero(pauses: Pauses) -> Values:
     """2 for a word of length zero: the alignment failed there, so the gaps beside it mean little."""
-    return np.where(pauses.duration_ms < 0, NO_TIME, 1 + (pauses.duration_ms == 0))
+    return _known(1 + (pauses.duration_ms == 0).astype(np.int16), pauses.duration_ms)
 
 
-def _onset(pauses: Pauses) -> IntArray:
+def _onset(pauses: Pauses) -> Values:
     """Onset-to-onset time less the word's expected duration: a pause that survives a badly placed word end."""
-    onset = np.r_[pauses.start_ms[1:], UNKNOWN] - pauses.start_ms - pauses.expected_ms
-    known = (pauses.gap_ms >= 0) & (pauses.duration_ms >= 0)
-    return np.where(known, _binned(np.maximum(onset, 0), _GAP_EDGES), NO_TIME)
+    onset = -pauses.expected_ms
+    onset[:-1] += pauses.start_ms[1:] - pauses.start_ms[:-1]
+    return _known(_binned(np.maximum(onset, 0), _GAP_EDGES), np.minimum(pauses.gap_ms, pauses.duration_ms))
 
 
 #: name -> (function(pauses, n) -> (N,) values from 0, names of the values)
-PAUSE_OBSERVATIONS: Mapping[str, tuple[Callable[[Pauses, int], IntArray], tuple[str, ...]]] = {
+PAUSE_OBSERVATIONS: Mapping[str, tuple[Callable[[Pauses, int], Values], tuple[str, ...]]] = {
     "gap": (lambda p, _n: _whole_binned(p.gap_ms, _GAP_BINS), _bin_names(_GAP_EDGES)),
     "pause": (lambda p, _n: _whole_binned(p.gap_ms, _COARSE_BINS), _bin_names(_COARSE_EDGES)),
     "rank": (lambda p, _n: _rank(p), _bin_names(_RANK_EDGES)),
@@ -416,10 +465,10 @@ class Observation:
             return lexicons[self.lexicon].get(word, "")
         return WORD_OBSERVATIONS[self.name](word, self.n)
 
-    def of_pauses(self, pauses: Pauses) -> IntArray:
+    def of_pauses(self, pauses: Pauses) -> NDArray[Any]:
         """Values (N,) numbered from FIRST_VALUE (there are no unseen ones: bins and marks are fixed)."""
         if self.name == MARK:
-            return FIRST_VALUE + pauses.marks
+            return FIRST_VALUE + pauses.marks.astype(np.int16)
         return FIRST_VALUE + PAUSE_OBSERVATIONS[self.name][0](pauses, self.n)
 
     def pause_values(self) -> Sequence[str]:

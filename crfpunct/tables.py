@@ -52,7 +52,7 @@ from crfpunct.templates import Template
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-BLOCK_POSITIONS = 4096
+BLOCK_POSITIONS = 8192
 #: Word types kept before the cache starts afresh; a row set takes about a kilobyte.
 CACHED_TYPES = 1 << 16
 #: An observation with at most so many values may be part of a product table, of at most so many rows.
@@ -104,10 +104,18 @@ class Tables:
             else:
                 self._add_to_trie(template, parts, weights)
         self._nodes = [node for root in self._trie.values() for node in root.children.values()]
+        # What tagging looks at token by token has a column: first what depends on the token's place, then on its word.
+        self._by_token = [o for o in self.sizes if o.by_token]
+        per_type = self._per_type()
+        column_of = {o: column for column, o in enumerate([*self._by_token, *per_type])}
+        for product in self._products:
+            product.columns = [(column_of[o], offset) for o, offset in product.places]
+        for crossing in self._crossings:
+            crossing.columns = [(column_of[o], offset) for o, offset in crossing.places]
         for node in self._nodes:
             for step in node.walk():
-                step.compile()
-        self._words = _Words(chain, one_word, self._per_type(), self._crossings)
+                step.compile(column_of)
+        self._words = _Words(chain, one_word, per_type, self._crossings)
         self._cache: _Types | None = None
         self._lock = threading.Lock()
 
@@ -203,8 +211,10 @@ class Tables:
         tokens = int(lengths.sum())
         reach = max(self.reach, 1)
         starts = np.cumsum(lengths) - lengths + reach * np.arange(1, len(lengths) + 1)
-        positions = np.arange(tokens) + np.repeat(reach * np.arange(1, len(lengths) + 1), lengths)
         size = tokens + reach * (len(lengths) + 1)
+        inside = np.ones(size, dtype=bool)
+        inside[:reach] = False
+        inside[(starts + lengths)[:, None] + np.arange(reach)] = False
         with self._lock:
             cache, self._cache = self._cache, None  # put back at the end: after a Ctrl-C in between it is half filled
             if cache is None or len(cache) > CACHED_TYPES:
@@ -214,24 +224,18 @@ class Tables:
             rows = cache.rows()
             self._cache = cache
         types = np.full(size, _EDGE_TYPE, dtype=np.int32)
-        types[positions] = found
-        inside = np.zeros(size, dtype=bool)
-        inside[positions] = True
-        small: dict[Observation, NDArray[np.int32]] = {}
-        pauses: Pauses | None = None
-        for observation in self.sizes:
-            if not observation.by_token:
-                continue
-            if pauses is None:
-                marks = None
-                if any(o.name == MARK for o in self.sizes):
-                    marks = mark_numbers((document.marks for document in documents), lengths.tolist())
-                characters = rows.characters[found].astype(np.int64)
-                pauses = Pauses(_times(documents, lengths), characters, lengths, marks)
-            values = np.full(size, EDGE, dtype=np.int32)
-            values[positions] = observation.of_pauses(pauses)
-            small[observation] = values
-        return _Layout(types, inside, starts, lengths, rows, small, reach)
+        types[inside] = found
+        columns = []
+        if self._by_token:
+            marks = None
+            if any(o.name == MARK for o in self._by_token):
+                marks = mark_numbers((document.marks for document in documents), lengths.tolist())
+            pauses = Pauses(_times(documents, lengths), rows.characters.take(found), lengths, marks)
+            for observation in self._by_token:
+                values = np.full(size, EDGE, dtype=np.int16)
+                values[inside] = observation.of_pauses(pauses)
+                columns.append(values)
+        return _Layout(types, inside, starts, lengths, rows, columns, reach)
 
     def _blocks(self, layout: _Layout) -> Iterator[tuple[int, FloatArray]]:
         """Emissions, block by block: the position of the first row, and scores (positions, L)."""
@@ -261,14 +265,17 @@ def _times(documents: Sequence[Document], lengths: IntArray) -> IntArray:
 
 @dataclass(slots=True)
 class _Layout:
-    """A batch of documents with padding: word types and pause values by position, what each word type contributes."""
+    """A batch of documents with padding, by position: types of words, columns of what depends on the token's place.
+
+    rows: what each word type contributes.
+    """
 
     types: NDArray[np.int32]
     inside: NDArray[np.bool_]
     starts: IntArray
     lengths: IntArray
     rows: _Rows
-    small: dict[Observation, NDArray[np.int32]]
+    columns: list[NDArray[np.int16]]
     reach: int
 
 
@@ -285,8 +292,8 @@ class _Block:
         self._all = slice(low - layout.reach, high + layout.reach)
         # Index arrays of another type would be converted at every gather.
         self._types = layout.types[self._all].astype(np.intp)
-        self._small = layout.small
-        self._values: dict[Observation, NDArray[np.int32]] = {}
+        self._columns = layout.columns
+        self._values: dict[int, NDArray[np.int32]] = {}
         self._addend = np.empty_like(self.scores)
 
     def stretch(self, array: NDArray[Any], first: int, last: int) -> NDArray[Any]:
@@ -297,15 +304,14 @@ class _Block:
         """The word types of a stretch."""
         return self.stretch(self._types, first, last)
 
-    def values(self, observation: Observation, first: int, last: int) -> NDArray[np.int32]:
-        """The value numbers of an observation at the places of a stretch."""
-        if observation not in self._values:
-            self._values[observation] = (
-                self._small[observation][self._all]
-                if observation.by_token
-                else self.rows.numbers[observation].take(self._types)
-            )
-        return self.stretch(self._values[observation], first, last)
+    def values(self, column: int, first: int, last: int) -> NDArray[np.int32]:
+        """The value numbers of a column at the places of a stretch."""
+        if column not in self._values:
+            if column < len(self._columns):
+                self._values[column] = self._columns[column][self._all].astype(np.int32)
+            else:
+                self._values[column] = self.rows.numbers[column - len(self._columns)].take(self._types)
+        return self.stretch(self._values[column], first, last)
 
     def add(self, table: FloatArray, rows: NDArray[np.integer]) -> None:
         """Add a row of a table (…, L) to the scores of each place."""
@@ -322,13 +328,13 @@ class _Rows:
     """What the word types contribute, by type number (capacity, …); row 0 is the edge of a document.
 
     scores: per offset, the summed weights (capacity, L). classes: per crossing the word's class. numbers: per
-    observation the value number. characters: length of the normal form. crossed: per crossing, the weights of its
-    classes (classes, L · rows).
+    column of word observations the value number. characters: length of the normal form. crossed: per crossing, the
+    weights of its classes (classes, L · rows).
     """
 
     scores: dict[int, FloatArray]
     classes: list[NDArray[np.int32]]
-    numbers: dict[Observation, NDArray[np.int32]]
+    numbers: list[NDArray[np.int32]]
     characters: NDArray[np.int32]
     crossed: list[FloatArray]
 
@@ -336,7 +342,7 @@ class _Rows:
         """All arrays that have a row per type."""
         yield from self.scores.values()
         yield from self.classes
-        yield from self.numbers.values()
+        yield from self.numbers
         yield self.characters
 
 
@@ -376,7 +382,7 @@ class _Words:
         return _Rows(
             {offset: np.zeros((capacity, self.labels)) for offset in self.by_offset},
             [np.zeros(capacity, dtype=np.int32) for _ in self.crossings],
-            {o: np.zeros(capacity, dtype=np.int32) for o in self.per_type},
+            [np.zeros(capacity, dtype=np.int32) for _ in self.per_type],
             np.zeros(capacity, dtype=np.int32),
             [],
         )
@@ -406,8 +412,8 @@ class _Words:
                     ids = lookup.find(self._mixed(parts, observations))
                     ids[np.any([part == UNSEEN for part in parts], axis=0)] = 0
                     rows.scores[offset][span] += table.take(ids, axis=0)
-        for o in self.per_type:
-            rows.numbers[o][span] = numbers[o]
+        for column, o in zip(rows.numbers, self.per_type, strict=True):
+            column[span] = numbers[o]
 
     def _mixed(self, parts: Sequence[IntArray], observations: Sequence[Observation]) -> IntArray:
         key = np.zeros(len(parts[0]), dtype=np.int64)
@@ -589,6 +595,7 @@ class _Product:
 
     def __init__(self, labels: int) -> None:
         self.places: list[Place] = []
+        self.columns: list[tuple[int, int]] = []  # the places' columns and offsets, once all are in
         self.table = np.zeros((1, labels))  # reshaped to one axis per place while it grows
         self.shape: list[int] = []
 
@@ -616,15 +623,15 @@ class _Product:
 
     def key(self, block: _Block) -> NDArray[np.int32]:
         """The row of the table for each place of the block."""
-        return _product_key(block, self.places, self.shape)
+        return _product_key(block, self.columns, self.shape)
 
 
-def _product_key(block: _Block, places: Sequence[Place], shape: Sequence[int]) -> NDArray[np.int32]:
-    (observation, offset), *others = places
-    key = block.values(observation, offset, offset)
-    for (observation, offset), size in zip(others, shape[1:], strict=True):
+def _product_key(block: _Block, columns: Sequence[tuple[int, int]], shape: Sequence[int]) -> NDArray[np.int32]:
+    (column, offset), *others = columns
+    key = block.values(column, offset, offset)
+    for (column, offset), size in zip(others, shape[1:], strict=True):
         key = key * np.int32(size)
-        key += block.values(observation, offset, offset)
+        key += block.values(column, offset, offset)
     return key
 
 
@@ -638,6 +645,7 @@ class _Crossing:
     def __init__(self, offset: int, places: frozenset[Place], sizes: Mapping[Observation, int], labels: int) -> None:
         self.offset = offset
         self.places = sorted(places, key=str)
+        self.columns: list[tuple[int, int]] = []  # as in `_Product`
         self.shape = [sizes[o] for o, _ in self.places]
         self.rows = math.prod(self.shape)
         self._sizes = sizes
@@ -692,7 +700,7 @@ class _Crossing:
         """The row of the classes' weights for each place of the block; number: of this crossing."""
         row = block.rows.classes[number].take(block.types(self.offset, self.offset))
         row *= np.int32(self.rows)
-        row += _product_key(block, self.places, self.shape)
+        row += _product_key(block, self.columns, self.shape)
         return row
 
 
@@ -714,6 +722,8 @@ class _Node:
     children: dict[Place, _Node] = field(default_factory=dict)
     uses: list[tuple[int, IntArray, FloatArray]] = field(default_factory=list)
     keys: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    column: int = 0
+    path_column: int = 0  # of the first word, for a path of two
     pairs: _Packed | None = None
     tables: list[tuple[int, FloatArray]] = field(default_factory=list)
     nearest: int = 0  # the least and the greatest offset of a path's first word from its mark's place
@@ -733,8 +743,10 @@ class _Node:
         order = np.argsort(merged, kind="stable")
         return 1 + order[np.searchsorted(merged[order], pairs)]
 
-    def compile(self) -> None:
+    def compile(self, column_of: Mapping[Observation, int]) -> None:
         """Make the tables, once all templates are in."""
+        assert self.parent is not None
+        self.column, self.path_column = column_of[self.observation], column_of[self.parent.observation]
         self.pairs = _Packed.of(*np.divmod(self.keys, self.size), self.size)
         by_base: dict[int, FloatArray] = {}
         for base, numbers, weights in self.uses:
@@ -746,14 +758,13 @@ class _Node:
 
     def add_scores(self, block: _Block) -> None:
         """Add what this path and its continuations give to the places of the block."""
-        assert self.parent is not None
-        self._follow(block, block.values(self.parent.observation, self.nearest, self.furthest))
+        self._follow(block, block.values(self.path_column, self.nearest, self.furthest))
 
     def _follow(self, block: _Block, path: NDArray[np.int32]) -> None:
         """path: the path's number so far, where its first word is at the places nearest … furthest."""
         assert self.pairs is not None
         offset = self.offset
-        values = block.values(self.observation, self.nearest + offset, self.furthest + offset)
+        values = block.values(self.column, self.nearest + offset, self.furthest + offset)
         numbers = self.pairs.find(path, values)
         for base, table in self.tables:
             block.add(table, numbers[base - self.nearest : len(numbers) + base - self.furthest])
