@@ -22,12 +22,15 @@ class LinearChain:
     labels: L labels; the first is the neutral one (`""`, no mark), so that a tie means no mark.
     index: the attributes, A of them. weights: (A + 1, L) float64, row 0 zero (an attribute never seen).
     transition: (L, L) float64, from row to column.
+    bias: (L,) float64, added to every token's scores when labels are decided, and not to probabilities: training
+    maximises likelihood, and the labels of the best F1 are others (Lipton, Elkan, Naryanaswamy 2014).
     """
 
     labels: tuple[str, ...]
     index: AttributeIndex
     weights: NDArray[np.float64]
     transition: NDArray[np.float64]
+    bias: NDArray[np.float64]
 
     def emissions(self, documents: Sequence[Document]) -> NDArray[np.float64]:
         """The score of every label at every token, documents laid end to end: (T, L).
@@ -48,6 +51,7 @@ class LinearChain:
             "weight_label": columns.astype(np.uint8),
             "weight": self.weights[1:][rows, columns],
             "transition": self.transition,
+            "bias": self.bias,
         }
 
     @staticmethod
@@ -65,8 +69,9 @@ class LinearChain:
             rows = np.repeat(np.arange(1, index.count + 1), arrays["weight_count"])
             weights[rows, arrays["weight_label"]] = arrays["weight"]
             transition = arrays["transition"].astype(np.float64)
-            if transition.shape != (size, size):
-                raise ValueError(f"transitions of shape {transition.shape} for {size} labels")
+            bias = arrays["bias"].astype(np.float64)
+            if transition.shape != (size, size) or bias.shape != (size,):
+                raise ValueError(f"transitions of shape {transition.shape}, bias of {bias.shape} for {size} labels")
         except (KeyError, ValueError, IndexError) as error:
             raise ModelError(f"its weights do not fit its attributes ({error}); train or fetch it again.") from error
-        return LinearChain(tuple(labels), index, weights, transition)
+        return LinearChain(tuple(labels), index, weights, transition, bias)

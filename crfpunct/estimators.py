@@ -44,6 +44,7 @@ class _ChainCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     c1: float | None
     c2: float | None
     max_iterations: int | None
+    bias: float | None
     progress: Callable[[Progress], None] | None
 
     def _fit(
@@ -61,6 +62,7 @@ class _ChainCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             c1=options.c1 if self.c1 is None else self.c1,
             c2=options.c2 if self.c2 is None else self.c2,
             max_iterations=options.max_iterations if self.max_iterations is None else self.max_iterations,
+            bias=options.bias if self.bias is None else self.bias,
         )
         index, ids = attributes.fit(Batch.of(X), used, lexicons)
         self.candidates_ = index.count
@@ -68,7 +70,8 @@ class _ChainCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weights, transition = _train(ids, index.count, y, labels, self.options_, self._report)
         keep = np.asarray((weights != 0).any(axis=1))
         kept = np.vstack([np.zeros(len(labels)), weights[keep]])
-        self.chain_ = LinearChain(tuple(labels), index.select(keep), kept, transition)
+        bias = np.array([0.0 if label == neutral else self.options_.bias for label in labels])
+        self.chain_ = LinearChain(tuple(labels), index.select(keep), kept, transition, bias)
         self.classes_ = np.array(labels)
 
     def predict(self, X: Sequence[Document]) -> list[list[str]]:
@@ -106,7 +109,8 @@ class PunctuationCRF(_ChainCRF):
     """A linear-chain CRF that places a mark behind each word.
 
     X is a list of documents and y their marks, a list of T strings for each, so that cross-validation never cuts a
-    document. Features are those of a feature file; c1, c2 and max_iterations override its [train] options. With
+    document. Features are those of a feature file; c1, c2, max_iterations and bias override its [train]
+    options. With
     use_times=False the templates that look at pauses are left out, as for texts without word times.
 
     After `fit`: chain_ (the CRF), classes_ (its labels), features_, options_, training_log_, candidates_ (attributes
@@ -120,6 +124,7 @@ class PunctuationCRF(_ChainCRF):
         c1: float | None = None,
         c2: float | None = None,
         max_iterations: int | None = None,
+        bias: float | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self.features = features
@@ -127,6 +132,7 @@ class PunctuationCRF(_ChainCRF):
         self.c1 = c1
         self.c2 = c2
         self.max_iterations = max_iterations
+        self.bias = bias
         self.progress = progress
 
     def fit(self, X: Sequence[Document], y: Sequence[Sequence[str]] | None = None) -> PunctuationCRF:
@@ -166,12 +172,14 @@ class TruecasingCRF(_ChainCRF):
         c1: float | None = None,
         c2: float | None = None,
         max_iterations: int | None = None,
+        bias: float | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self.features = features
         self.c1 = c1
         self.c2 = c2
         self.max_iterations = max_iterations
+        self.bias = bias
         self.progress = progress
 
     def fit(self, X: Sequence[Document], y: Sequence[Sequence[str]] | None = None) -> TruecasingCRF:

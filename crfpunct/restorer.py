@@ -416,7 +416,7 @@ class Stream:
                 decided += common
             last = decided[-1]
         if forced and not decided:
-            decided = _common(scores[: max(final, 1)] if local else scores, chain.transition, last, True)[:1]
+            decided = _common(scores, chain.transition, last, True)[:1]
         labels = [chain.labels[label] for label in decided]
         if labels:
             self._given += len(labels)
@@ -428,14 +428,13 @@ class Stream:
         tables = self._punctuator.tables(chain)
         first = max(0, self._given - tables.reach - 1 if local else len(whole.words) - self.WINDOW - self._lookahead)
         words, times = whole.words[first:], None if whole.times_ms is None else whole.times_ms[first:]
-        if not ended and self._lookahead < ahead:
-            # Not all words that features look at will come in time. Words never seen stand for them, since the edge
-            # of a text would mean its end.
+        if not ended:
+            # Words never seen stand for those that have not come yet, since the edge of a text would mean its end.
             words = words + [_UNKNOWN] * ahead
             times = times if times is None else np.concatenate([times, np.full((ahead, 2), -1, dtype=np.int64)])
         emission, starts, _ = tables.emissions([Document("", words, times)])
         start = int(starts[0]) - first
-        return emission[start + self._given : start + len(whole.words)]
+        return emission[start + self._given : start + len(whole.words)] + chain.bias
 
 
 def _common(scores: NDArray[np.float64], transition: NDArray[np.float64], last: int | None, ended: bool) -> list[int]:

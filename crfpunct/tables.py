@@ -175,6 +175,8 @@ class Tables:
         layout = self._lay_out(documents)
         open_places, open_scores = [], []
         for low, scores in self._blocks(layout):
+            if self.chain.bias.any():
+                scores += self.chain.bias
             places = np.flatnonzero(decoding.undecided(scores, self._margin) & layout.inside[low : low + len(scores)])
             open_scores.append(scores.take(places, axis=0))
             open_places.append(places + low)

@@ -63,9 +63,10 @@ class Template:
 class TrainOptions:
     """Options of CRFsuite's L-BFGS (elastic net): see Okazaki's CRFsuite manual."""
 
-    c1: float = 0.3
-    c2: float = 0.05
-    max_iterations: int = 100
+    c1: float = 0.5
+    c2: float = 0.5
+    max_iterations: int = 60
+    bias: float = 0.0  # of every label but the neutral one: see `chain.LinearChain`
 
 
 @dataclass(frozen=True, slots=True)

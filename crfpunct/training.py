@@ -35,6 +35,7 @@ class Options:
     c1: float | None = None
     c2: float | None = None
     max_iterations: int | None = None
+    bias: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ def estimator(options: Options, timed: bool, progress: Callable[[Progress], None
         c1=options.c1,
         c2=options.c2,
         max_iterations=options.max_iterations,
+        bias=options.bias,
         progress=progress,
     )
 
@@ -197,6 +199,7 @@ def truecasing_estimator(options: Options, progress: Callable[[Progress], None] 
         c1=options.c1,
         c2=options.c2,
         max_iterations=options.max_iterations,
+        bias=options.bias,
         progress=progress,
     )
 
@@ -401,15 +404,15 @@ def _part_of_card(task: Task, entry: Mapping[str, Any]) -> list[str]:
         + (" Non-commercial use only." if entry["non_commercial"] else ""),
         f"- Limits: {_LIMITS[task]}",
         "",
-        "| CRF | labels | attributes | c1 | c2 | iterations at most |",
-        "|---|---|---|---|---|---|",
+        "| CRF | labels | attributes | c1 | c2 | iterations at most | bias |",
+        "|---|---|---|---|---|---|---|",
     ]
     for name, chain in entry.get("chains", {"case": entry}).items():
         labels = " ".join(f"`{label}`" for label in chain["labels"] if label)
         options = chain["options"]
         lines.append(
             f"| {_CHAIN_TITLES.get(name, name)} | {labels} | {chain['attributes']:,} | {options['c1']:g} "
-            f"| {options['c2']:g} | {options['max_iterations']} |"
+            f"| {options['c2']:g} | {options['max_iterations']} | {options['bias']:g} |"
         )
     if not entry["scores"]:
         return [*lines, "", "Not cross-validated (`crfpunct train --folds 5` does it)."]

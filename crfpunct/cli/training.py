@@ -47,6 +47,10 @@ def train(
     max_iterations: Annotated[
         int | None, typer.Option(min=1, help="Iterations at most (default: the feature file's).")
     ] = None,
+    bias: Annotated[
+        float | None,
+        typer.Option(min=0, help="Added to the score of every mark when tagging: more places it more often."),
+    ] = None,
     language: Annotated[str | None, typer.Option(help="Language of the texts, for the card.")] = None,
     data: Annotated[str | None, typer.Option(help="Name of the texts, for the card.")] = None,
     licence: Annotated[str | None, typer.Option(help="Licence of the texts, for the card.")] = None,
@@ -82,7 +86,7 @@ def train(
         parts = []
         for name, trainer in (("punct", train_punctuation), ("case", train_case)):
             if task in (name, "both"):
-                options = Options(features or name, c1, c2, max_iterations)
+                options = Options(features or name, c1, c2, max_iterations, bias)
                 parts.append(trainer(documents, about, options, folds, jobs, report))
     folder = assemble(language, parts, existing)
     model_folder.write(target, folder, force or existing is not None)

@@ -110,7 +110,9 @@ def test_a_path_comes_before_a_shipped_name(tmp_path, monkeypatch):
     assert shipped.name == "punct.toml"
     monkeypatch.chdir(tmp_path)
     (tmp_path / "punct").write_text("")
-    assert resources.find_features("punct").resolve() == tmp_path / "punct"
+    assert resources.find_features("punct") == shipped  # a file that happens to have the name is no feature file
+    (tmp_path / "punct.toml").write_text("")
+    assert resources.find_features("punct.toml").resolve() == tmp_path / "punct.toml"
 
 
 def test_what_is_neither_a_path_nor_shipped():

@@ -151,7 +151,7 @@ def chain_of(templates, corpus, labels: int = 3, seed: int = 0, exact: bool = Tr
         return rng.normal(size=(rows, labels)) * (rng.random((rows, labels)) < 0.8)
 
     drawn = np.vstack([np.zeros((1, labels)), weights(index.count)])
-    return LinearChain(("", *".,?!:;"[: labels - 1]), index, drawn, weights(labels))
+    return LinearChain(("", *".,?!:;"[: labels - 1]), index, drawn, weights(labels), rng.integers(-2, 3, labels) / 2)
 
 
 @st.composite
@@ -215,7 +215,7 @@ def assert_plain(chain: LinearChain, compiled: Tables, documents: list[Document]
     for document, start, found, share in zip(documents, starts.tolist(), labels, shares, strict=True):
         plain = chain.emissions([document])
         assert_scores(emission[start : start + len(document.words)], plain, chain)
-        assert_labels(found, plain, chain)
+        assert_labels(found, plain + chain.bias, chain)
         expected = decoding.marginals(plain, chain.transition, np.array([len(plain)]))
         np.testing.assert_allclose(share, expected, rtol=0, atol=1e-9)
 

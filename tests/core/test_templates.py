@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -191,7 +189,7 @@ def template(*lines) -> str:
         ("template = 1", "template = 1; expected tables, each headed [[template]]"),
         ("template = [1]", "template = [1]; expected tables, each headed [[template]]"),
         ("train = 1\n" + ONE, "train = 1; expected a table, [train]"),
-        ("[train]\nc3 = 1\n" + ONE, "[train]: unknown key 'c3'; known: c1, c2, max_iterations"),
+        ("[train]\nc3 = 1\n" + ONE, "[train]: unknown key 'c3'; known: bias, c1, c2, max_iterations"),
         ("[train]\nc1 = -1\n" + ONE, "[train]: c1 = -1; expected a number of at least 0"),
         ("[train]\nc1 = nan\n" + ONE, "[train]: c1 = nan; expected a number of at least 0"),
         ("[train]\nc2 = inf\n" + ONE, "[train]: c2 = inf; expected a number of at least 0"),
@@ -308,4 +306,4 @@ def test_a_folder_instead_of_a_feature_file(tmp_path):
 
 def test_numbers_of_toml_are_numbers(load):
     assert load("[train]\nc1 = 0\nc2 = 1e-3\n" + ONE).options == TrainOptions(c1=0, c2=1e-3)
-    assert math.isclose(TrainOptions().c1, 0.3, rel_tol=0, abs_tol=0)
+    assert load("[train]\nbias = 1\n" + ONE).options == TrainOptions(bias=1)
