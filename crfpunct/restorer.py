@@ -17,8 +17,9 @@ from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.errors import ModelError, TemplateError
 from crfpunct.formats.text import Spacing, join, spaced
-from crfpunct.marks import MARK_CHARACTERS, Typography, any_marked, label, removable, split_mark
+from crfpunct.marks import MARK_CHARACTERS, Typography, any_marked, attach, label, removable, split_mark, strip
 from crfpunct.tables import Tables
+from crfpunct.truecaser import Truecaser
 
 #: Tokens that are tagged together; enough to make the cost of each numpy call small, few enough to stay in memory.
 BATCH_TOKENS = 1 << 15
@@ -98,28 +99,48 @@ class Punctuator:
 class Restorer:
     """A model folder, loaded and ready to restore text. Immutable, so that threads can share it."""
 
-    def __init__(self, punctuator: Punctuator, typography: Typography, manifest: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        punctuator: Punctuator | None,
+        typography: Typography,
+        manifest: Mapping[str, Any],
+        truecaser: Truecaser | None = None,
+    ) -> None:
         self.punctuator = punctuator
         self.typography = typography
         self.manifest = manifest
+        self.truecaser = truecaser
+
+    def _places(self) -> Punctuator:
+        if self.punctuator is None:
+            raise ModelError("the model has no punctuation part, only case; add --no-punct, or train one with --into.")
+        return self.punctuator
 
     def tag(
         self,
         documents: Iterable[Document],
         *,
+        punct: bool = True,
+        case: bool = True,
         replace_marks: bool = False,
+        keep_case: bool = False,
         probabilities: bool = False,
         ready: Callable[[], bool] | None = None,
     ) -> Iterator[Document]:
-        """Each document with its marks, in order; reads no further ahead than one batch.
+        """Each document with its marks and, if the model knows it, its case, in order; reads one batch ahead at most.
 
         Marks that a document has already, on its words or in `Document.marks`, stay, and no second one is put next to
         them; with replace_marks those of the model's own set are taken off and decided again (see `marks.removable`).
+        Words get the case that their marks and neighbours ask for, whatever they had; with keep_case those that have
+        a capital are left alone.
         With probabilities, `Document.probabilities` says how probable each word's mark is. Where `ready` says that
         the next document cannot be had without waiting, what is there is tagged at once.
         """
         for batch in _batches(documents, ready):
-            yield from self._tagged(batch, replace_marks, probabilities)
+            tagged = self._tagged(batch, replace_marks, probabilities) if punct else batch
+            if case and self.truecaser is not None:
+                tagged = self._cased(list(tagged), self.truecaser, keep_case)
+            yield from tagged
 
     def _tagged(self, batch: list[Document], replace_marks: bool, probabilities: bool) -> Iterator[Document]:
         marked = [any_marked(document.words) for document in batch]
@@ -131,8 +152,9 @@ class Restorer:
             marked = [some and any_marked(document.words) for document, some in zip(batch, marked, strict=True)]
         # Marks that stand alone (`the end .`) are no words to the model.
         seen = [_words_alone(document) if some else document for document, some in zip(batch, marked, strict=True)]
-        shares = self.punctuator.marginals(seen) if probabilities else [None] * len(batch)
-        for i, found in enumerate(self.punctuator.marks(seen)):
+        punctuator = self._places()
+        shares = punctuator.marginals(seen) if probabilities else [None] * len(batch)
+        for i, found in enumerate(punctuator.marks(seen)):
             document = batch[i]
             if marked[i]:
                 found = _kept_on_words(document.words, found)
@@ -140,15 +162,28 @@ class Restorer:
                 found = [old or new for old, new in zip(document.marks, found, strict=True)]
             share = shares[i]
             if share is not None:
-                share = _of_marks(document.words, found, share, self.punctuator.chain_for(seen[i]).labels)
+                share = _of_marks(document.words, found, share, punctuator.chain_for(seen[i]).labels)
             yield _with(document, found, share)
+
+    def _cased(self, batch: Sequence[Document], truecaser: Truecaser, keep_case: bool) -> Iterator[Document]:
+        seen = [_with_all_marks(document) if any_marked(document.words) else document for document in batch]
+        for document, view, found in zip(batch, seen, truecaser.words(seen), strict=True):
+            words = document.words
+            if keep_case:
+                found = [old if old != old.lower() else new for old, new in zip(view.words, found, strict=True)]
+            if view is not document:
+                left = iter(found)
+                bare = [split_mark(word)[0] for word in words]
+                found = [next(left) + word[len(b) :] if b else word for word, b in zip(words, bare, strict=True)]
+            yield _with(document, document.marks, document.probabilities, found)
 
     def _unmarked(self, document: Document) -> Document:
         """The document without the marks that can be decided again, on its words or alone between them."""
-        known = self.punctuator.marks_known
+        punctuator = self._places()
+        known = punctuator.marks_known
         words = [removable(word, known) for word in document.words]
         for i, word in enumerate(document.words):
-            if words[i] != word and word[-1] == "." and self.punctuator.abbreviated(words[i]):
+            if words[i] != word and word[-1] == "." and punctuator.abbreviated(words[i]):
                 words[i] = word
         plain = document.layout is None or isinstance(document.layout, Spacing)
         if not (plain and any(not word.strip(MARK_CHARACTERS) for word in words[1:])):
@@ -202,7 +237,7 @@ class Restorer:
         A word comes bare or as (word, start in ms, end in ms), -1 for a time that is unknown. `Stream` does the same
         for a program that would rather put words in.
         """
-        stream = Stream(self.punctuator, lookahead)
+        stream = Stream(self._places(), lookahead)
         for word in words:
             yield from stream.put(word) if isinstance(word, str) else stream.put(*word)
         yield from stream.end()
@@ -216,7 +251,7 @@ class Restorer:
         >>> "".join(crfpunct.load("pl").flow(["dzień dob", "ry jak się ", "pan miewa\n"]))
         'dzień dobry, jak się pan miewa?\n'
         """
-        stream = Stream(self.punctuator, lookahead)
+        stream = Stream(self._places(), lookahead)
         printed = ""  # the last word given back, if its mark is still to be printed
         gaps: deque[str] = deque()  # the white space in front of each word not yet printed
         rest = ""
@@ -254,10 +289,22 @@ def _spaced(text: str) -> Document:
     return Document("", words, layout=Spacing(gaps))
 
 
-def _with(document: Document, marks: list[str] | None, probabilities: NDArray[np.float64] | None = None) -> Document:
+def _with(
+    document: Document,
+    marks: list[str] | None,
+    probabilities: NDArray[np.float64] | None = None,
+    words: list[str] | None = None,
+) -> Document:
     # As dataclasses.replace, in a fifth of its time.
     d = document
-    return Document(d.id, d.words, d.times_ms, marks, d.source, d.layout, probabilities)
+    return Document(d.id, d.words if words is None else words, d.times_ms, marks, d.source, d.layout, probabilities)
+
+
+def _with_all_marks(document: Document) -> Document:
+    """The words of a document without any marks on or between them, and all of these as marks."""
+    tokens = document.words if document.marks is None else attach(document.words, document.marks)
+    words, runs = strip(tokens)
+    return Document(document.id, words, marks=[label(run) for run in runs], source=document.source)
 
 
 def _words_alone(document: Document) -> Document:
@@ -485,22 +532,27 @@ def load(name: str | Path = "pl") -> Restorer:
 
 def _load(folder: Path) -> Restorer:
     stored = model_folder.read(folder)
-    part = stored.manifest.get("punct")
-    if part is None:
-        raise ModelError("has no punctuation part; train one with `crfpunct train`.")
+    punct, case = stored.manifest.get("punct"), stored.manifest.get("case")
+    if punct is None and case is None:
+        raise ModelError("has neither a punctuation nor a case part; train one with `crfpunct train`.")
+    copies = {Path(name).name: raw for name, raw in stored.files.items() if name.startswith("templates/")}
+    punctuator, truecaser, typography = None, None, Typography()
     try:
-        copies = {Path(name).name: raw for name, raw in stored.files.items() if name.startswith("templates/")}
-        features = templates.load_copies(part["features"], copies)
-        chains = {}
-        for name in ("text", "timed"):
-            if name in part["chains"]:
-                described = part["chains"][name]
-                used = features.templates if name == "timed" else templates.without_pauses(features.templates)
-                arrays = stored.arrays(described["file"])
-                chains[name] = LinearChain.from_arrays(arrays, described["labels"], used, features.lexicons)
-        typography = Typography(frozenset(part["joined_parts"]), features.dash)
-        punctuator = Punctuator(**chains)
+        if punct is not None:
+            features = templates.load_copies(punct["features"], copies)
+            chains = {}
+            for name in ("text", "timed"):
+                if name in punct["chains"]:
+                    described = punct["chains"][name]
+                    used = features.templates if name == "timed" else templates.without_pauses(features.templates)
+                    arrays = stored.arrays(described["file"])
+                    chains[name] = LinearChain.from_arrays(arrays, described["labels"], used, features.lexicons)
+            typography = Typography(frozenset(punct["joined_parts"]), features.dash)
+            punctuator = Punctuator(**chains)
+        if case is not None:
+            features = templates.load_copies(case["features"], copies)
+            truecaser = Truecaser.from_arrays(stored.arrays(case["file"]), case["labels"], features)
     except (KeyError, TypeError, TemplateError) as error:
         # The checksums are right, so it was written like this: by another program, or by a defect of ours.
         raise ModelError(f"its {model_folder.MANIFEST} does not describe its files ({error}).") from error
-    return Restorer(punctuator, typography, stored.manifest)
+    return Restorer(punctuator, typography, stored.manifest, truecaser)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -46,7 +46,13 @@ def tag(
         Path | None, typer.Option("--output", "-o", help="File to write; for several inputs, an existing folder.")
     ] = None,
     no_punct: Annotated[bool, typer.Option("--no-punct", help="Place no marks.")] = False,
-    _no_case: Annotated[bool, typer.Option("--no-case", help="Leave the case of the words as it is.")] = False,
+    no_case: Annotated[bool, typer.Option("--no-case", help="Leave the case of the words as it is.")] = False,
+    keep_case: Annotated[
+        bool,
+        typer.Option(
+            "--keep-case", help="Leave words that have a capital alone; by default their case is decided again."
+        ),
+    ] = False,
     replace_marks: Annotated[
         bool,
         typer.Option("--replace-marks/--keep-marks", help="Marks that are there already: decide them again, or keep."),
@@ -68,11 +74,11 @@ def tag(
         typer.Option(min=0, help="Plain text as one stream: write each word at most so many words later."),
     ] = None,
 ) -> None:
-    """Put marks behind the words of transcripts.
+    """Put marks behind the words of transcripts, and give the words their case.
 
-    Words come out as they went in, in the same order; only marks are added. With word times (in the
-    input, or from --times) the pauses between the words are used too. From a pipe that stays open, each
-    line is answered as soon as it is there.
+    Words come out as they went in, in the same order, but for their case; only marks are added. With word
+    times (in the input, or from --times) the pauses between the words are used too. From a pipe that stays
+    open, each line is answered as soon as it is there.
     """
     from crfpunct import formats
     from crfpunct.marks import Typography
@@ -82,6 +88,7 @@ def tag(
         given = {
             "--no-punct": no_punct,
             "--replace-marks": replace_marks,
+            "--keep-case": keep_case,
             "--marginals": marginals,
             "--resegment": resegment,
             "--times": times is not None,
@@ -95,7 +102,7 @@ def tag(
     for name in filter(None, (from_, to)):
         formats.module(name)  # an unknown one is refused before anything is loaded
     restorer = None
-    if not no_punct:
+    if not (no_punct and no_case):
         from crfpunct.restorer import load
 
         restorer = load(model)
@@ -113,8 +120,9 @@ def tag(
     if "-" in inputs and sys.stdin.isatty():
         note("reading from the terminal; end with Ctrl-D.")
     targets = _targets(inputs, output, to)
+    typography = restorer.typography if restorer else Typography()
     way = _Way(
-        restorer, restorer.typography if restorer else Typography(), word_times, replace_marks, marginals, resegment
+        restorer, typography, word_times, not no_punct, not no_case, replace_marks, keep_case, marginals, resegment
     )
     failed = 0
     for name, target in zip(inputs, targets, strict=True):
@@ -194,7 +202,10 @@ class _Way:
     restorer: Restorer | None
     typography: Typography
     word_times: Times | None
+    punct: bool
+    case: bool
     replace_marks: bool
+    keep_case: bool
     marginals: bool
     resegment: bool
     kept: int = 0  # words with a mark in a column of the file
@@ -218,8 +229,11 @@ class _Way:
                 documents = self.word_times.attach(documents)
             if self.restorer is not None:
                 documents = self.restorer.tag(
-                    documents if self.replace_marks else self._counted(documents),
+                    self._counted(documents) if self.punct and not self.replace_marks else documents,
+                    punct=self.punct,
+                    case=self.case,
                     replace_marks=self.replace_marks,
+                    keep_case=self.keep_case,
                     probabilities=self.marginals,
                     ready=pipe.ready if pipe else None,
                 )
@@ -273,17 +287,34 @@ def models() -> None:
 
     from crfpunct import model_folder, resources
 
-    table = Table("model", "language", "tasks", "MB", "score", "data", "licence", box=None, pad_edge=False)
+    table = Table("model", "language", "task", "score", "commercial use", "MB", "data", "licence", box=None)
     for name, folder in resources.shipped("models").items():
         manifest = model_folder.read(folder).manifest
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-        table.add_row(
-            name,
-            manifest.get("language") or "–",
-            ", ".join(task for task in ("punct", "case") if task in manifest),
-            f"{size / 1e6:.1f}",
-            manifest.get("score") or "–",
-            manifest.get("data") or "–",
-            manifest.get("licence") or "–",
-        )
+        for task in ("punct", "case"):
+            if task in manifest:
+                entry = manifest[task]
+                allowed = "no" if entry["non_commercial"] else "yes"
+                data, licence = entry["data"] or "–", entry["licence"] or "–"
+                table.add_row(
+                    name,
+                    manifest["language"] or "–",
+                    task,
+                    _score(task, entry),
+                    allowed,
+                    f"{size / 1e6:.1f}",
+                    data,
+                    licence,
+                )
     Console().print(table)
+
+
+def _score(task: str, entry: Mapping[str, Any]) -> str:
+    """The cross-validated score in a few characters."""
+    scores = entry["scores"]
+    if not scores:
+        return "–"
+    if task == "case":
+        return f"F1 {scores['f1']['mean']:.1f}"
+    kinds = {"timed": "with times", "text": "text only"}
+    return ", ".join(f"F1 {scores[kind]['all']['mean']:.1f} {about}" for kind, about in kinds.items() if kind in scores)

@@ -151,9 +151,9 @@ def test_sentences(tag):
 def test_converting_needs_no_model(tag):
     expected = "ala\nma\n"
     assert tag("--no-punct", "--no-case", "--to", "conll", stdin="ala ma\n", model="none")[1] == "ala\tO\nma\tO\n"
-    assert tag("--no-punct", "--to", "paragraphs", stdin=expected, model="none")[1] == "ala\n\nma\n"
+    assert tag("--no-punct", "--no-case", "--to", "paragraphs", stdin=expected, model="none")[1] == "ala\n\nma\n"
     tokenised = "the  end .\r\n"
-    assert tag("--no-punct", stdin=tokenised, model="none")[1] == tokenised
+    assert tag("--no-punct", "--no-case", stdin=tokenised, model="none")[1] == tokenised
 
 
 # ---------------------------------------------------------------- word by word

@@ -184,11 +184,11 @@ def test_one_fold_is_wrong_usage(run):
     assert "one fold leaves nothing to train on" in err
 
 
-CASED = "Wczoraj Ala pojechała do Łodzi. Jej kot zna NATO, a Ala zna Jana.\n"
+CASED = "".join(f"Wczoraj Ala pojechała do Łodzi. Jej kot zna NATO, a Ala zna Jana {n}.\n" for n in range(20))
 
 
 def test_case_joins_a_model_that_is_there(run, corpus, tmp_path):
-    (tmp_path / "cased.txt").write_text(CASED * 20, encoding="utf-8")
+    (tmp_path / "cased.txt").write_text(CASED, encoding="utf-8")
     assert run("train", corpus, "--times", corpus / "fa", "--features", "small.toml", "--out", "model")[0] == 0
     before = model_folder.read(tmp_path / "model")
     code, _, err = run("train", "cased.txt", "--task", "case", "--into", "model", "--licence", "CC0", "--folds", "2")
@@ -205,7 +205,7 @@ def test_case_joins_a_model_that_is_there(run, corpus, tmp_path):
 
 
 def test_both_tasks_from_one_text(run, tmp_path):
-    (tmp_path / "cased.txt").write_text(CASED * 20, encoding="utf-8")
+    (tmp_path / "cased.txt").write_text(CASED, encoding="utf-8")
     assert run("train", "cased.txt", "--task", "both", "--out", "model", "--max-iterations", "20")[0] == 0
     assert crfpunct.load(tmp_path / "model").restore("wczoraj ala pojechała do łodzi") == (
         "Wczoraj Ala pojechała do Łodzi."

@@ -382,7 +382,7 @@ def refused(folder) -> str:
 
 def test_a_model_without_punctuation(folder):
     rewrite_manifest(folder, lambda manifest: manifest.pop("punct"))
-    assert refused(folder).startswith(": has no punctuation part; train one with")
+    assert refused(folder).startswith(": has neither a punctuation nor a case part; train one with")
 
 
 def test_a_damaged_model_names_the_file(folder):
