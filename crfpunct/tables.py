@@ -75,7 +75,7 @@ class Tables:
     def __init__(self, chain: LinearChain) -> None:
         self.chain = chain
         self.labels = len(chain.labels)
-        self._margin = decoding.dominance(chain.transition)
+        self._margin = decoding.dominance(chain.transition) + (chain.bias[1:] - chain.bias[0])
         templates = chain.index.templates
         offsets = [offset for template in templates for _, offset in template.use]
         self.reach = max(map(abs, offsets), default=0)
@@ -175,10 +175,8 @@ class Tables:
         layout = self._lay_out(documents)
         open_places, open_scores = [], []
         for low, scores in self._blocks(layout):
-            if self.chain.bias.any():
-                scores += self.chain.bias
             places = np.flatnonzero(decoding.undecided(scores, self._margin) & layout.inside[low : low + len(scores)])
-            open_scores.append(scores.take(places, axis=0))
+            open_scores.append(scores.take(places, axis=0) + self.chain.bias)
             open_places.append(places + low)
         best = decoding.viterbi_at(
             np.concatenate(open_places),
