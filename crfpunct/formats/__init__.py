@@ -225,13 +225,13 @@ def _promised(document: Document) -> Document:
     ):
         bad = next(word for word in words if not word or set(word) & set(" \t\n\r\v\f"))
         raise CorpusError(
-            f"{document.source or document.id or 'document'}: the word {bad!r} would not be read back as it is; "
+            f"{document.source or document.id or 'document'}: the word {bad[:60]!r} would not be read back as it is; "
             "words are not empty and hold no white space."
         )
     for mark in set(document.marks or ()):
         if mark.strip(marks.MARK_CHARACTERS):
             raise CorpusError(
-                f"{document.source or document.id or 'document'}: {mark!r} is no mark; "
+                f"{document.source or document.id or 'document'}: {mark[:60]!r} is no mark; "
                 f"marks are made of {marks.MARK_CHARACTERS} only."
             )
     return document

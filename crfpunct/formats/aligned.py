@@ -66,7 +66,7 @@ def read(stream: BinaryIO, source: str) -> Iterator[Document]:
             raise CorpusError(f'{where}: the word "{word}" ends at {end} ms, before it starts ({start} ms).')
         mark = fields[columns["punctuation"]] if "punctuation" in columns else ""
         if mark.strip(MARK_CHARACTERS):
-            raise CorpusError(f"{where}: the punctuation {mark!r}, expected marks such as . or ,.")
+            raise CorpusError(f"{where}: the punctuation {mark[:60]!r}, expected marks such as . or ,.")
         rows.append(number - 1)
         words.append(word)
         marks.append(mark)
@@ -90,7 +90,9 @@ def _ms(seconds: str, where: str) -> int:
     except ValueError:
         ms = -1
     if ms < 0:
-        raise CorpusError(f"{where}: the time {seconds!r}, expected seconds of at least 0 or nothing; mend the line.")
+        raise CorpusError(
+            f"{where}: the time {seconds[:60]!r}, expected seconds of at least 0 or nothing; mend the line."
+        )
     return ms
 
 

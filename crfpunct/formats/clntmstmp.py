@@ -45,7 +45,7 @@ def read(stream: BinaryIO, source: str) -> Iterator[Document]:
         start, end = int(found[1]), int(found[2])
         if 0 <= end < start:
             raise CorpusError(
-                f"{source}:{number}: the word {found[3]!r} ends at {end} ms, before it starts ({start} ms); "
+                f"{source}:{number}: the word {found[3][:60]!r} ends at {end} ms, before it starts ({start} ms); "
                 f"mend the line."
             )
         words.append(found[3])

@@ -99,7 +99,7 @@ def _mark(label: str, where: str) -> str:
     mark = label[2:] if label[:2] in ("B-", "I-") and len(label) > 2 else label
     if mark.strip(MARK_CHARACTERS) or not mark:
         raise CorpusError(
-            f"{where}: the label {label!r}, expected O, a mark such as , or B-, or a name such as COMMA; "
+            f"{where}: the label {label[:60]!r}, expected O, a mark such as , or B-, or a name such as COMMA; "
             f"name the columns with --columns."
         )
     return mark

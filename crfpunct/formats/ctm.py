@@ -80,7 +80,8 @@ def _times(start: str, duration: str, where: str) -> tuple[int, int]:
         seconds = (math.nan, math.nan)
     if not all(math.isfinite(value) and 0 <= value < 1e6 for value in seconds):
         raise CorpusError(
-            f"{where}: start {start!r} and duration {duration!r}, expected seconds of at least 0; mend the line."
+            f"{where}: start {start[:60]!r} and duration {duration[:60]!r}, expected seconds of at least 0; "
+            f"mend the line."
         )
     return round(seconds[0] * 1000), round((seconds[0] + seconds[1]) * 1000)
 

@@ -86,7 +86,7 @@ def words(value: list[str], where: str) -> list[str]:
             or (not word.isascii() and any("\ud800" <= c <= "\udfff" for c in word))
             or set(word) & set(" \t\n\r\v\f")
         ):
-            raise CorpusError(f"{where}: {word!r} is no word; words are not empty and hold no white space.")
+            raise CorpusError(f"{where}: {word[:60]!r} is no word; words are not empty and hold no white space.")
     return value
 
 

@@ -86,14 +86,14 @@ def tokens(raw: str, start: int, end: int, markup: Markup = PLAIN) -> Iterator[T
     first = last = -1
     word = ""
     for at, piece, meaning in _pieces(raw, start, end, markup):
+        # Plain text stands for itself, character by character; a piece of markup is not divided.
+        inside = piece == meaning
         for found in _PLAIN.finditer(meaning):
             if found[1]:
                 if word:
                     yield Token(first, last, word)
                 word = ""
                 continue
-            # Plain text stands for itself, character by character; a piece of markup is not divided.
-            inside = piece == meaning
             if not word:
                 first = at + found.start() if inside else at
             last = at + (found.end() if inside else len(piece))
@@ -193,8 +193,8 @@ def check_same(words: Sequence[str], document: Document) -> None:
     for old, new in zip(words, document.words, strict=True):
         if old != new and split_mark(old)[0].casefold() != split_mark(new)[0].casefold():
             raise CorpusError(
-                f'{document.source or document.id}: "{new}" would be written for "{old}"; words are never changed '
-                f"but for case and the marks behind them."
+                f'{document.source or document.id}: "{new[:60]}" would be written for "{old[:60]}"; '
+                f"words are never changed but for case and the marks behind them."
             )
 
 

@@ -159,9 +159,10 @@ def _rows(raw: str, span: Span) -> Iterator[list[Token]]:
         if label is not None and _capitals(row[: label + 1]) and not _capitals(row[label + 1 :]):
             row = row[label + 1 :]
         words: list[Token] = []
+        closed = max((i for i, token in enumerate(row) if "]" in token.word), default=-1)
         inside = False
         for i, token in enumerate(row):
-            if token.word[0] == "[" and any("]" in other.word for other in row[i:]):
+            if token.word[0] == "[" and i <= closed:
                 inside = True
             if not inside and not set(token.word) <= _NOTES:
                 words.append(token)

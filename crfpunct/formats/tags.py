@@ -38,7 +38,7 @@ def _mark(tag: object, where: str) -> str:
         return ""
     if isinstance(tag, str) and tag[:2] in ("B-", "I-") and tag[2:] and not tag[2:].strip(MARK_CHARACTERS):
         return tag[2:]
-    raise CorpusError(f"{where}: the tag {tag!r}, expected O or B- and a mark, such as B-. or B-,.")
+    raise CorpusError(f"{where}: the tag {str(tag)[:60]!r}, expected O or B- and a mark, such as B-. or B-,.")
 
 
 def write(documents: Iterable[Document], out: TextIO, typography: Typography) -> None:  # noqa: ARG001

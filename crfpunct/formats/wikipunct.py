@@ -38,7 +38,7 @@ def read(stream: BinaryIO, source: str) -> Iterator[Document]:
         if tabs:
             if id in lines_of_ids:
                 raise CorpusError(
-                    f"{where}: the id {id!r} is that of line {lines_of_ids[id]}, too; each text needs its own id."
+                    f"{where}: the id {id[:60]!r} is that of line {lines_of_ids[id]}, too; each text needs its own id."
                 )
             lines_of_ids[id] = number
         yield Document(id, split(text) if text else [], source=where)

@@ -28,7 +28,7 @@ def read(stream: BinaryIO, source: str) -> Iterator[Document]:
         marks = [entry.get("punctuation") or "" for entry in entries]
         for mark in marks:
             if not isinstance(mark, str) or mark.strip(" " + MARK_CHARACTERS):
-                raise CorpusError(f"{where}: the punctuation {mark!r}, expected marks such as . or ,.")
+                raise CorpusError(f"{where}: the punctuation {str(mark)[:60]!r}, expected marks such as . or ,.")
         marks = [mark.replace(" ", "") for mark in marks]
         id = str(data.get("id", data.get("title", "")))
         yield Document(id, words, marks=marks, source=where, layout=Row.of("words-json", raw, data, words, marks))

@@ -2,7 +2,9 @@
 
 import io
 import json
+import time
 
+import numpy as np
 import pytest
 
 from crfpunct import formats
@@ -277,3 +279,37 @@ def test_not_utf8():
     for format in ("whisper", "vosk", "tags"):
         with pytest.raises(CorpusError, match=r"byte \d+ \(0xb3\) is not UTF-8"):
             list(formats.module(format).read(io.BytesIO(b'{"text": "\xb3"}'), "a.json"))
+
+
+def test_long_texts_are_read_in_linear_time():
+    # A text used to be compared with itself once a word: fifteen seconds for this one.
+    text = "słowo " * 100_000
+    start = time.process_time()
+    [document] = read({"text": text, "segments": [{"id": 0, "start": 0.0, "end": 9.0, "text": text}]})
+    assert len(document.words) == 100_000
+    assert time.process_time() - start < 6
+
+
+def test_numbers_that_python_does_not_take():
+    for format in ("whisper", "vosk", "jsonl", "tags", "words-json"):
+        with pytest.raises(CorpusError, match=r":1: JSON with a number of thousands of digits"):
+            read('{"id": ' + "9" * 5000 + "}", format)
+
+
+def test_half_a_character_is_escaped():
+    raw = '{"id": "\\ud800 ż", "words": ["a"]}\n'
+    [document] = read(raw, "jsonl")
+    document.marks = ["."]
+    assert json.loads(written([document], "jsonl"))["id"] == "\ud800 ż"
+
+
+def test_a_document_with_probabilities():
+    [document] = read('{"id": 1, "words": [{"word": "a", "mark": "."}, "b"]}', "jsonl")
+    document.probabilities = np.array([0.123456, np.nan])
+    assert json.loads(written([document], "jsonl"))["words"] == [
+        {"word": "a", "mark": ".", "probability": 0.1235},
+        {"word": "b", "mark": ""},
+    ]
+    document.probabilities = np.zeros(3)
+    with pytest.raises(CorpusError, match="3 probabilities for 2 words"):
+        written([document], "jsonl")

@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crfpunct import formats
@@ -183,6 +183,7 @@ def restore(document):
 
 
 @pytest.mark.parametrize("format", WRITTEN)
+@settings(max_examples=40, deadline=None)
 @given(tokens=texts)
 def test_words_marks_and_times_come_back(format, tokens):
     array = np.array(sorted(time for _, _, time in tokens), dtype=np.int64)
@@ -228,6 +229,7 @@ def test_restoring_changes_case_and_adds_marks_only(format):
 
 
 @pytest.mark.parametrize("format", SAMPLES)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_damaged_files_are_read_or_refused_and_never_altered(format, data):
     raw = SAMPLES[format].encode()
@@ -274,6 +276,7 @@ LIKELY = [
 
 
 @pytest.mark.parametrize("format", [name for name in formats.names() if name != "sentences"])
+@settings(max_examples=40, deadline=None)
 @given(raw=st.lists(st.sampled_from(LIKELY)).map(lambda pieces: "".join(pieces).encode()) | st.binary(max_size=60))
 def test_any_bytes_are_read_or_refused(format, raw):
     assert formats.guess("-", raw) in formats.names()

@@ -2,6 +2,7 @@
 
 import io
 import re
+import time
 
 import numpy as np
 import pysubs2
@@ -142,7 +143,7 @@ def test_errors(format, text, message):
 
 
 def test_not_utf8():
-    with pytest.raises(CorpusError, match=r"byte 4 \(0xb3\) is not UTF-8"):
+    with pytest.raises(CorpusError, match=r"a.srt:2: byte 2 \(0xb3\) is not UTF-8"):
         list(formats.module("srt").read(io.BytesIO(b"1\n2\xb3"), "a.srt"))
 
 
@@ -212,3 +213,12 @@ def test_subtitles_need_times():
     with pytest.raises(CorpusError, match=r"in.txt:1: no word has a time, but subtitles need them; give --times"):
         written([Document("", ["tak"], source="in.txt:1")], "srt")
     assert written([Document("", [])], "srt") == ""
+
+
+@pytest.mark.parametrize("piece", ["[a ", "<a ", "&a ", "{\\a ", "A: ", "a "])
+def test_a_long_line_takes_no_longer_than_its_length_says(piece):
+    # Twenty thousand words took eight seconds where one word was compared with all that follow it.
+    raw = ("1\n00:00:01,000 --> 00:00:02,000\n" + piece * 20000).encode()
+    start = time.process_time()
+    list(formats.module("srt").read(io.BytesIO(raw), "x"))
+    assert time.process_time() - start < 3
