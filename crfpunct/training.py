@@ -344,11 +344,30 @@ def _fingerprint(documents: Sequence[Document]) -> str:
 
 
 def _scores(found: Sequence[FoldScore]) -> dict[str, Any]:
-    """Mean and standard deviation over the folds of the PolEval weighted F1 by both rules, and the folds themselves."""
+    """The PolEval weighted F1 by both rules over the folds, and each mark's scores with all folds taken together."""
     scores: dict[str, Any] = {"metric": "PolEval weighted F1, %", "folds": len(found)}
     for rule in poleval.RULES:
         scores[rule] = _spread([fold.counts.weighted_f1(rule) for fold in found])
+    scores["marks"] = {
+        poleval.MARK_OF_LABEL.get(score.label, score.label): {
+            "precision": _percent(score.precision),
+            "recall": _percent(score.recall),
+            "f1": _percent(score.f1),
+            "reference": score.support,
+        }
+        for score in together(found).per_label("all")
+    }
     return scores
+
+
+def _percent(value: float) -> float | None:
+    return None if np.isnan(value) else round(value, 1)
+
+
+def together(found: Sequence[FoldScore]) -> poleval.PolevalCounts:
+    """The counts of all folds as of one test set."""
+    counts = [fold.counts for fold in found]
+    return poleval.PolevalCounts(np.concatenate([c.values for c in counts]), np.concatenate([c.tokens for c in counts]))
 
 
 def _spread(values: Sequence[float]) -> dict[str, Any]:
@@ -435,6 +454,20 @@ def _part_of_card(task: Task, entry: Mapping[str, Any]) -> list[str]:
     for name, scores in entry["scores"].items():
         cells = " | ".join(_cell(scores[rule]) for rule in poleval.RULES)
         lines.append(f"| {_CHAIN_TITLES[name]} | {scores['folds']} | {cells} |")
+    lines += ["", "All folds together, `rule:all`: precision / recall / F1 of each mark.", ""]
+    kinds = list(entry["scores"])
+    lines.append("| mark | in the data | " + " | ".join(_CHAIN_TITLES[kind] for kind in kinds) + " |")
+    lines.append("|---|---|" + "---|" * len(kinds))
+    marks_found = entry["scores"][kinds[0]]["marks"]
+    for mark, score in marks_found.items():
+        by_kind = [entry["scores"][kind]["marks"].get(mark) for kind in kinds]
+        cells = " | ".join(
+            " / ".join(
+                "–" if s is None or s[kind] is None else f"{s[kind]:.1f}" for kind in ("precision", "recall", "f1")
+            )
+            for s in by_kind
+        )
+        lines.append(f"| `{mark}` | {score['reference']} | {cells} |")
     return lines
 
 

@@ -107,8 +107,7 @@ def tag(
 
         restorer = load(model)
         if restorer.manifest.get("non_commercial"):
-            licence = restorer.manifest["licence"]
-            note(f"model {model}: for non-commercial use only, as is its training data ({licence}).")
+            note(f"model {model}: for non-commercial use only, as its training data are; see its card.md.")
     word_times = None
     if times is not None:
         from crfpunct.formats.clntmstmp import Times

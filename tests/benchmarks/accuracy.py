@@ -21,7 +21,7 @@ from crfpunct import formats
 from crfpunct.document import Document
 from crfpunct.formats.clntmstmp import Times
 from crfpunct.scoring import poleval
-from crfpunct.training import FoldScore, Options, cross_validate, score_fold
+from crfpunct.training import FoldScore, Options, cross_validate, score_fold, together
 
 #: Floors of the gate, weighted F1 (rule:all) of fold 0: just under what docs/accuracy.md reports for it.
 FLOORS = {"with times": 60.0, "text only": 47.7}
@@ -52,12 +52,8 @@ def report(condition: str, folds: Sequence[FoldScore]) -> None:
     print(f"| mean | | | {means} | |")
     spread = " | ".join(f"{np.std(scores[rule], ddof=1):.2f}" if len(folds) > 1 else "–" for rule in poleval.RULES)
     print(f"| standard deviation | | | {spread} | |")
-    counts = [fold.counts for fold in folds]
-    together = poleval.PolevalCounts(
-        np.concatenate([c.values for c in counts]), np.concatenate([c.tokens for c in counts])
-    )
     print("\n| mark | P | R | F1 | in the reference |\n|---|---|---|---|---|")
-    for score in together.per_label("all"):
+    for score in together(folds).per_label("all"):
         mark = poleval.MARK_OF_LABEL.get(score.label, score.label)
         print(f"| `{mark}` | {score.precision:.1f} | {score.recall:.1f} | {score.f1:.1f} | {score.support} |")
 
