@@ -24,6 +24,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain as concatenated
 from itertools import islice
 from typing import Any, Protocol
@@ -433,7 +434,10 @@ class _Forms:
         self.lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
         self.ends = np.cumsum(self.lengths)
         self.codes = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.int64)
-        self.alphabetic = np.fromiter(map(str.isalpha, words), dtype=bool, count=len(words))
+
+    @cached_property
+    def alphabetic(self) -> NDArray[np.bool_]:
+        return np.fromiter(map(str.isalpha, self.words), dtype=bool, count=len(self.words))
 
 
 class _Numbering(Protocol):
@@ -445,26 +449,26 @@ class _Numbering(Protocol):
 def _numbering(
     observation: Observation, values: Sequence[str], lexicons: Mapping[str, Mapping[str, str]]
 ) -> _Numbering:
-    numbers = {value: number for number, value in enumerate(values, FIRST_VALUE)}
+    numbers = range(FIRST_VALUE, FIRST_VALUE + len(values))
     if observation.name == "word":
-        return _Entries(numbers, UNSEEN)
+        return _Entries(values, numbers, UNSEEN)
+    number_of = dict(zip(values, numbers, strict=True))
     if observation.lexicon:
         entries = lexicons[observation.lexicon]
-        return _Entries({word: numbers.get(entries[word], UNSEEN) for word in entries}, numbers.get("", UNSEEN))
-    if observation.name in ("prefix", "suffix"):
-        alphabet = {character for value in values for character in value}
-        if (len(alphabet) + 1) ** observation.n < 2**62:
-            return _Affixes(observation, numbers, alphabet)
-    return _OneByOne(observation, numbers)
+        of_entries = [number_of.get(value, UNSEEN) for value in entries.values()]
+        return _Entries(entries, of_entries, number_of.get("", UNSEEN))
+    if observation.name in ("prefix", "suffix") and (1 + len(set("".join(values)))) ** observation.n < 2**62:
+        return _Affixes(observation, values)
+    return _OneByOne(observation, number_of)
 
 
 class _Entries:
     """Words that have an entry, and the number of all others."""
 
-    def __init__(self, numbers: Mapping[str, int], otherwise: int) -> None:
+    def __init__(self, words: Iterable[str], numbers: Sequence[int], otherwise: int) -> None:
         # As bytes, like the numbers of the types themselves.
-        self._entries = {word: _as_bytes(number) for word, number in numbers.items()}
-        self._otherwise = _as_bytes(otherwise)
+        *as_bytes, self._otherwise = np.array([*numbers, otherwise], dtype=np.int32).view("V4").tolist()
+        self._entries: dict[str, bytes] = dict(zip(words, as_bytes, strict=True))
 
     def of(self, forms: _Forms) -> NDArray[np.int32]:
         entry, otherwise = self._entries.get, self._otherwise
@@ -494,17 +498,22 @@ class _OneByOne:
 class _Affixes:
     """The first or last n characters of a word, as one number whose digits are their places in the alphabet."""
 
-    def __init__(self, observation: Observation, numbers: Mapping[str, int], alphabet: Iterable[str]) -> None:
+    def __init__(self, observation: Observation, values: Sequence[str]) -> None:
         self._n = observation.n
         self._at_end = observation.name == "suffix"
-        self._too_short = numbers.get("", UNSEEN)  # the value of a word that has less than n characters
-        codes = np.array(sorted(map(ord, alphabet)), dtype=np.int64)
+        # A word of less than n characters has the value "".
+        numbers = FIRST_VALUE + np.arange(len(values), dtype=np.int32)
+        self._too_short = UNSEEN
+        if "" in values:
+            place = values.index("")
+            self._too_short = FIRST_VALUE + place
+            numbers = np.delete(numbers, place)
+        codes = np.array(sorted(map(ord, set("".join(values)))), dtype=np.int64)
         self._digits = np.zeros(int(codes.max(initial=0)) + 2, dtype=np.int64)
         self._digits[codes] = np.arange(1, len(codes) + 1)
         self._base = len(codes) + 1
-        affixes = [value for value in numbers if value]
-        self._numbers = np.array([UNSEEN, *(numbers[value] for value in affixes)], dtype=np.int32)
-        self._lookup = _Lookup.of(self._keys(_Forms(affixes)))
+        self._numbers = np.append(np.int32(UNSEEN), numbers)
+        self._lookup = _Lookup.of(self._keys(_Forms([value for value in values if value])))
 
     def _keys(self, forms: _Forms) -> IntArray:
         """The number of each word's affix; without meaning where it has none."""
@@ -522,11 +531,6 @@ class _Affixes:
         found = self._numbers.take(self._lookup.find(self._keys(forms)))
         found[forms.lengths < self._n] = self._too_short
         return found
-
-
-def _as_bytes(number: int) -> bytes:
-    """A number as it stands in an array of int32."""
-    return number.to_bytes(4, sys.byteorder)
 
 
 class _Types(dict[str, bytes]):
@@ -735,13 +739,14 @@ class _Node:
             yield from child.walk()
 
     def number(self, path_numbers: IntArray, values: IntArray) -> IntArray:
-        pairs = path_numbers * self.size + values
-        fresh = np.setdiff1d(pairs, self.keys)
-        merged = np.concatenate([self.keys, fresh])
         # Numbers given out before stay: keys keep their places, new ones follow.
-        self.keys = merged
-        order = np.argsort(merged, kind="stable")
-        return 1 + order[np.searchsorted(merged[order], pairs)]
+        known = len(self.keys)
+        pairs = np.concatenate([self.keys, path_numbers * self.size + values])
+        distinct, first, inverse = np.unique(pairs, return_index=True, return_inverse=True)
+        fresh = first >= known
+        self.keys = np.concatenate([self.keys, distinct[fresh]])
+        numbers = np.where(fresh, known + np.cumsum(fresh), first + 1)
+        return numbers[inverse[known:]]
 
     def compile(self, column_of: Mapping[Observation, int]) -> None:
         """Make the tables, once all templates are in."""
