@@ -1,8 +1,8 @@
 """What the documentation shows is what the program prints: every console block is run.
 
-A block whose first line is a command with `crfpunct` in it is run, command by command, and its standard output
-compared; a comment `<!-- not run -->` on the line before leaves a block out. Commands run in a copy of the repository's
-`docs/`, in the folder that the page names ("The examples … run in `docs/examples/`"), else at the top.
+A block whose first line is a command with `crfpunct` in it and that shows output is run, command by command, and its
+standard output compared; a comment `<!-- not run -->` on the line before leaves a block out. Commands run in a copy of
+the repository's `docs/`, in the folder that the page names ("The examples … run in `docs/examples/`"), else at the top.
 
     python tests/test_docs.py docs/formats.md    # writes the true output into a page's blocks
 """
@@ -40,6 +40,11 @@ def commands(block: str) -> list[str]:
     return [found[1] for found in re.finditer(r"^\$ ((?:[^\n]*\\\n)*[^\n]*)$", block, re.MULTILINE)]
 
 
+def shows_output(block: str) -> bool:
+    """Whether a block shows more than commands."""
+    return block != "".join(f"$ {command}\n" for command in commands(block))
+
+
 def folder_of(page: Path) -> str:
     """Where a page's commands run, relative to the repository."""
     found = _FOLDER.search(page.read_text(encoding="utf-8"))
@@ -48,7 +53,8 @@ def folder_of(page: Path) -> str:
 
 def needs_model(block: str) -> bool:
     """Whether a block needs the shipped model."""
-    return "crfpunct tag" in block and not {"--model", "--no-punct"} & set(block.split())
+    options = set(block.split())
+    return "crfpunct tag" in block and "--model" not in options and not options >= {"--no-punct", "--no-case"}
 
 
 def run(block: str, folder: Path) -> str:
@@ -82,6 +88,7 @@ EXAMPLES = [
     pytest.param(page, block, id=f"{page.name}-{number}")
     for page in PAGES
     for number, block in enumerate(blocks(page), 1)
+    if shows_output(block)
 ]
 
 
@@ -102,6 +109,8 @@ def test_blocks_are_found(tmp_path):
     [block] = blocks(page)
     assert commands(block) == ["crfpunct a \\\n  b", "crfpunct c"]
     assert folder_of(page) == "docs/a"
+    assert shows_output(block)
+    assert not shows_output("$ crfpunct a \\\n  b\n$ crfpunct c\n")
 
 
 def _rewrite(page: Path) -> None:

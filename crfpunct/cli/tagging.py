@@ -71,7 +71,9 @@ def tag(
     ] = False,
     lookahead: Annotated[
         int | None,
-        typer.Option(min=0, help="Plain text as one stream: write each word at most so many words later."),
+        typer.Option(
+            min=0, help="Plain text as one stream: write each word, its case as it is, at most so many words later."
+        ),
     ] = None,
 ) -> None:
     """Put marks behind the words of transcripts, and give the words their case.
