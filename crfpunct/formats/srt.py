@@ -63,7 +63,12 @@ def write(documents: Iterable[Document], out: TextIO, typography: Typography) ->
         for cue, text in zip(cues, subtitles.texts(document, cues, typography), strict=True):
             number += 1
             times = f"{subtitles.clock(cue.start_ms, ',')} --> {subtitles.clock(cue.end_ms, ',')}"
-            out.write(f"{number}\n{times}\n{text}\n\n")
+            out.write(f"{number}\n{times}\n{subtitles.MARKUP.pattern.sub(_escaped, text)}\n\n")
+
+
+def _escaped(markup: re.Match[str]) -> str:
+    """A word such as `<unk>` would be taken for a tag, by players and by `read`."""
+    return {"<": "&lt;", "&": "&amp;", "{": "&#123;"}[markup[0][0]] + markup[0][1:]
 
 
 def sniff(head: bytes) -> bool:

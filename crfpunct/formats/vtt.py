@@ -66,7 +66,7 @@ def write(documents: Iterable[Document], out: TextIO, typography: Typography) ->
             begun = True
         cues = subtitles.cues_of(document)
         for cue, text in zip(cues, subtitles.texts(document, cues, typography), strict=True):
-            escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+            escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("{\\", "&#123;\\")
             out.write(f"\n{subtitles.clock(cue.start_ms, '.')} --> {subtitles.clock(cue.end_ms, '.')}\n{escaped}\n")
 
 

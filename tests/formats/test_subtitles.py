@@ -222,3 +222,13 @@ def test_a_long_line_takes_no_longer_than_its_length_says(piece):
     start = time.process_time()
     list(formats.module("srt").read(io.BytesIO(raw), "x"))
     assert time.process_time() - start < 3
+
+
+@pytest.mark.parametrize("format", ["srt", "vtt"])
+def test_words_that_look_like_markup_are_no_markup(format):
+    words = ["<unk>", "R&D", "a<b>c", "&lt;", "-->", "x-->y", "<a", "b>", "{\\an8}", "&amp;amp;", "<00:01.000>"]
+    times = np.arange(2 * len(words), dtype=np.int64).reshape(-1, 2) * 100
+    out = io.StringIO()
+    formats.write([Document("", words, times)], out, format, Typography())
+    [document] = formats.module(format).read(io.BytesIO(out.getvalue().encode()), "x")
+    assert document.words == words
