@@ -99,6 +99,9 @@ def tag(
         }
         if others := [name for name, is_given in given.items() if is_given]:
             raise typer.BadParameter(f"--lookahead is for plain text word by word; leave out {others[0]}.")
+    if no_punct and (marginals or replace_marks):
+        option = "--marginals" if marginals else "--replace-marks"
+        raise typer.BadParameter(f"{option} is about marks that are placed; leave out --no-punct.")
     if marginals:
         to = _only(to, ("jsonl",), "--marginals", "jsonl")
     for name in filter(None, (from_, to)):

@@ -120,6 +120,12 @@ def test_marginals(tag):
     assert tag("--marginals", "--to", "srt")[0] == 2
 
 
+@pytest.mark.parametrize("option", ["--marginals", "--replace-marks"])
+def test_what_is_about_marks_goes_not_without_them(tag, option):
+    code, _, error = tag(option, "--no-punct")
+    assert (code, f"{option} is about marks that are placed; leave out --no-punct" in error) == (2, True)
+
+
 def test_marginals_of_json_texts_keep_the_text(tag):
     given = '{"id": 7, "text": "ala ma  kota"}\n'
     [line] = map(json.loads, tag("--marginals", "--from", "jsonl", stdin=given)[1].splitlines())
