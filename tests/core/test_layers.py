@@ -28,7 +28,7 @@ LAYERS = [
     ["tables"],
     ["truecaser"],
     ["restorer"],
-    ["estimators"],
+    ["estimators", "cards"],
     ["training", "parallel", "report"],
     ["cli"],
 ]
