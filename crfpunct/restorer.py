@@ -7,93 +7,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
 from pathlib import Path
-from typing import Any, TypeVar, cast, overload
+from typing import Any, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crfpunct import decoding, model_folder, resources, templates
+from crfpunct import model_folder, resources, templates
 from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.errors import ModelError, TemplateError
 from crfpunct.formats.text import Spacing, join, spaced
 from crfpunct.marks import MARK_CHARACTERS, Typography, any_marked, attach, label, removable, split_mark, strip
-from crfpunct.tables import Tables
+from crfpunct.punctuator import Punctuator
+from crfpunct.stream import LOOKAHEAD, Stream
 from crfpunct.truecaser import Truecaser
 
 #: Tokens that are tagged together; enough to make the cost of each numpy call small, few enough to stay in memory.
 BATCH_TOKENS = 1 << 15
-
-#: Words that a stream may hold back, unless it is told otherwise (docs/formats.md has the measurements).
-LOOKAHEAD = 8
-
-Result = TypeVar("Result")
-
-
-class Punctuator:
-    """Places marks: by one CRF for texts without word times and, where there is one, by another for texts with them.
-
-    Two models, because one that is trained on both kinds is worse at texts with times than one that may rely on
-    them (docs/accuracy.md). Immutable: threads can share it, and it can be pickled to other processes.
-    """
-
-    def __init__(self, text: LinearChain, timed: LinearChain | None = None) -> None:
-        self.text = text
-        self.timed = timed
-        self.marks_known = frozenset(name for chain in (text, timed) if chain for name in chain.labels if name)
-        self._compiled: dict[int, Tables] = {}
-        self._abbreviations: dict[str, bool] = {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_compiled": {}, "_abbreviations": {}}
-
-    def chain_for(self, document: Document) -> LinearChain:
-        """The CRF for a document: the one with pauses if at least half of the gaps between its words are known."""
-        if self.timed is None or document.times_ms is None or len(document.words) == 0:
-            return self.text
-        times = document.times_ms
-        known = (times[1:, 0] >= 0) & (times[:-1, 1] >= 0)
-        return self.timed if len(known) and 2 * known.sum() >= len(known) else self.text
-
-    def marks(self, documents: Sequence[Document]) -> list[list[str]]:
-        """The best mark behind every word of every document."""
-        return self._by_chain(documents, Tables.decode)
-
-    def marginals(self, documents: Sequence[Document]) -> list[NDArray[np.float64]]:
-        """Per document the probability of every label of its chain behind every word: (T, L)."""
-        return self._by_chain(documents, Tables.marginals)
-
-    def abbreviated(self, word: str) -> bool:
-        """Whether the training text writes the word with a dot: the model expects one between words it never saw."""
-        if len(self._abbreviations) > 1 << 16:
-            self._abbreviations.clear()
-        if word not in self._abbreviations and "." in self.text.labels:
-            sentence = Document("", [*[_UNKNOWN] * 4, word, *[_UNKNOWN] * 4])
-            share = self.tables(self.text).marginals([sentence])[0][4, self.text.labels.index(".")]
-            self._abbreviations[word] = bool(share > 0.5)
-        return self._abbreviations.get(word, False)
-
-    def tables(self, chain: LinearChain) -> Tables:
-        """A chain compiled for tagging."""
-        # Compiled when first needed. Two threads may both do it; either result will do.
-        if id(chain) not in self._compiled:
-            self._compiled[id(chain)] = Tables(chain)
-        return self._compiled[id(chain)]
-
-    def _by_chain(
-        self, documents: Sequence[Document], of: Callable[[Tables, Sequence[Document]], list[Result]]
-    ) -> list[Result]:
-        """Apply a function to the documents of each chain together; the results in the documents' order."""
-        chains = [self.chain_for(document) for document in documents]
-        if all(chain is self.text for chain in chains):
-            return of(self.tables(self.text), documents)
-        results: dict[int, Result] = {}
-        for chain in (self.text, self.timed):
-            places = [i for i, chosen in enumerate(chains) if chosen is chain]
-            if chain is not None and places:
-                found = of(self.tables(chain), [documents[i] for i in places])
-                results.update(zip(places, found, strict=True))
-        return [results[i] for i in range(len(documents))]
 
 
 class Restorer:
@@ -371,153 +301,6 @@ def _batches(documents: Iterable[Document], ready: Callable[[], bool] | None = N
             batch, tokens = [], 0
     if batch:
         yield batch
-
-
-class Stream:
-    """Words in, one at a time, with or without times; out, each with its mark, in order, none more than once.
-
-    A word is given back as soon as nothing that follows can change its mark, and at the latest when `lookahead` more
-    words have come. Without times, and with pauses that are looked at in place (`gap`, `rate`), the first is known
-    exactly: the scores of a place are final once the words that its features look at are there, and its label once
-    all best paths up to the last final place go through it (Šrámek, Brejová, Vinař 2007, "On-line Viterbi algorithm
-    for analysis of long biological sequences"). Pauses that are compared with those of the whole document (`rank`,
-    `ratio`, `longer_after` …) are compared with those of the last WINDOW words, and every word waits for `lookahead`
-    others.
-    """
-
-    WINDOW = 200
-
-    def __init__(self, punctuator: Punctuator, lookahead: int = LOOKAHEAD) -> None:
-        if lookahead < 0:
-            raise ValueError(f"a look-ahead of {lookahead} words; expected at least 0")
-        self._punctuator = punctuator
-        self._lookahead = lookahead
-        self._start()
-
-    def _start(self) -> None:
-        self._words: list[str] = []  # those given back that may still be looked at, then those that wait
-        self._times: list[tuple[int, int]] = []
-        self._given = 0  # how many of the words are given back
-        self._label: str | None = None  # of the last one given back
-        self._waiting: deque[str] = deque()  # the words that wait, with the marks that stand alone between them
-
-    def put(self, word: str, start_ms: int = -1, end_ms: int = -1) -> list[tuple[str, str]]:
-        """Take a word; give back the words that are decided by now, each with its mark."""
-        if not word.strip(MARK_CHARACTERS):
-            if not self._waiting:
-                return [(word, "")]
-            self._waiting.append(word)
-            return []
-        self._waiting.append(word)
-        self._words.append(word)
-        self._times.append((start_ms, end_ms))
-        keep = self.WINDOW + self._lookahead
-        if len(self._words) > 2 * keep and self._given >= keep:
-            self._given -= len(self._words) - keep
-            del self._words[:-keep], self._times[:-keep]
-        return self._give(ended=False)
-
-    def end(self) -> list[tuple[str, str]]:
-        """Give back all words that wait; what is put in afterwards is another text."""
-        given = self._give(ended=True)
-        self._start()
-        return given
-
-    def _give(self, ended: bool) -> list[tuple[str, str]]:
-        given: list[tuple[str, str]] = []
-        for mark in self._decided(ended):
-            word = self._waiting.popleft()
-            alone = bool(self._waiting) and not self._waiting[0].strip(MARK_CHARACTERS)
-            given.append((word, "" if alone or word[-1] in MARK_CHARACTERS else mark))
-            while self._waiting and not self._waiting[0].strip(MARK_CHARACTERS):
-                given.append((self._waiting.popleft(), ""))
-        return given
-
-    def _decided(self, ended: bool) -> list[str]:
-        """The labels of the words that are decided by now."""
-        times = np.array(self._times, dtype=np.int64).reshape(-1, 2)
-        whole = Document("", self._words, times if (times >= 0).any() else None)
-        chain = self._punctuator.chain_for(whole)
-        ahead, local = _outlook(chain)
-        left = len(self._words) - self._given
-        # The words whose scores can no longer change, of those that wait. One word at least must have come
-        # behind each, since a mark may stand alone there.
-        final = left if ended else max(0, left - max(ahead, 1)) if local else 0
-        forced = left > self._lookahead and not ended
-        if not (final or forced):
-            return []
-        scores = self._scores(whole, chain, ahead, local, ended)
-        decided: list[int] = []
-        last = None
-        if self._label is not None:
-            last = chain.labels.index(self._label) if self._label in chain.labels else 0
-        margin = decoding.dominance(chain.transition)
-        while len(decided) < final:
-            here = scores[len(decided) :]
-            if not ended and not decoding.undecided(here[:1], margin)[0]:
-                decided.append(0)
-            else:
-                common = _common(here[: final - len(decided)], chain.transition, last, ended)
-                if not common:
-                    break
-                decided += common
-            last = decided[-1]
-        if forced and not decided:
-            decided = _common(scores, chain.transition, last, True)[:1]
-        labels = [chain.labels[label] for label in decided]
-        if labels:
-            self._given += len(labels)
-            self._label = labels[-1]
-        return labels
-
-    def _scores(self, whole: Document, chain: LinearChain, ahead: int, local: bool, ended: bool) -> NDArray[np.float64]:
-        """The scores of the words that wait, (waiting, L)."""
-        tables = self._punctuator.tables(chain)
-        first = max(0, self._given - tables.reach - 1 if local else len(whole.words) - self.WINDOW - self._lookahead)
-        words, times = whole.words[first:], None if whole.times_ms is None else whole.times_ms[first:]
-        if not ended:
-            # Words never seen stand for those that have not come yet, since the edge of a text would mean its end.
-            words = words + [_UNKNOWN] * ahead
-            times = times if times is None else np.concatenate([times, np.full((ahead, 2), -1, dtype=np.int64)])
-        emission, starts, _ = tables.emissions([Document("", words, times)])
-        start = int(starts[0]) - first
-        return emission[start + self._given : start + len(whole.words)] + chain.bias
-
-
-def _common(scores: NDArray[np.float64], transition: NDArray[np.float64], last: int | None, ended: bool) -> list[int]:
-    """The labels (≤ T) from the first token on that all best paths share, whichever label each ends in.
-
-    scores (T, L); last: the label before them. At the end of a text there is one best path, and it is shared whole.
-    """
-    score = scores[0] + (0.0 if last is None else transition[last])
-    pointers = []
-    for row in scores[1:]:
-        paths = score[:, None] + transition
-        pointers.append(paths.argmax(axis=0))
-        score = paths.max(axis=0) + row
-    labels = np.array([score.argmax()]) if ended else np.arange(len(score))
-    columns = [labels]
-    for pointer in reversed(pointers):
-        labels = pointer[labels]
-        columns.append(labels)
-    shared: list[int] = []
-    for column in reversed(columns):
-        if (column != column[0]).any():
-            break
-        shared.append(int(column[0]))
-    return shared
-
-
-#: Pause observations that look at the words beside a place alone; all others look at the whole document.
-_LOCAL = frozenset({"gap", "pause", "rate", "zero"})
-_UNKNOWN = "\ufffd" * 2
-
-
-def _outlook(chain: LinearChain) -> tuple[int, bool]:
-    """How many words ahead a chain's features look, and whether that is all they look at."""
-    places = [place for template in chain.index.templates for place in template.use]
-    ahead = max((offset + observation.is_pause for observation, offset in places), default=0)
-    return max(ahead, 0), all(not observation.is_pause or observation.name in _LOCAL for observation, _ in places)
 
 
 def load(name: str | Path = "pl") -> Restorer:

@@ -22,7 +22,8 @@ from crfpunct.document import Document
 from crfpunct.errors import CorpusError
 from crfpunct.marks import Typography
 from crfpunct.observations import Observation
-from crfpunct.restorer import Punctuator, Restorer
+from crfpunct.punctuator import Punctuator
+from crfpunct.restorer import Restorer
 from crfpunct.templates import Template
 
 WORDS = ["ala", "ma", "kota", "a", "kot", "ma", "alę", "w", "domu"]

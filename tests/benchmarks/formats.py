@@ -28,8 +28,10 @@ from crfpunct.document import Document
 from crfpunct.errors import CorpusError
 from crfpunct.formats.clntmstmp import Times
 from crfpunct.marks import Typography, attach
-from crfpunct.restorer import Punctuator, Stream, load
+from crfpunct.punctuator import Punctuator
+from crfpunct.restorer import load
 from crfpunct.scoring import poleval
+from crfpunct.stream import Stream
 from crfpunct.training import Options, estimator, fold_of, without_times
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"

@@ -16,7 +16,9 @@ from crfpunct.errors import ModelError
 from crfpunct.estimators import PunctuationCRF
 from crfpunct.marks import Typography, split_mark, strip
 from crfpunct.model_folder import ModelFolder, _manifest_sum, pack
-from crfpunct.restorer import Punctuator, Restorer, Stream
+from crfpunct.punctuator import Punctuator
+from crfpunct.restorer import Restorer
+from crfpunct.stream import Stream
 
 FEATURES = '[text]\ndash = "—"\n[[template]]\nname = "w"\nuse = ["word[0]"]\n[[template]]\nname = "g"\nuse = ["gap[0]"]'
 

@@ -25,7 +25,8 @@ from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.marks import Typography
 from crfpunct.observations import FIRST_VALUE, PAUSE_OBSERVATIONS, SIZED, Observation
-from crfpunct.restorer import Punctuator, Restorer
+from crfpunct.punctuator import Punctuator
+from crfpunct.restorer import Restorer
 from crfpunct.tables import Tables, _Lookup, _Packed
 from crfpunct.templates import Template
 

@@ -1,0 +1,84 @@
+"""Restoring marks: trained CRFs over words and pauses, each for the texts that it was trained for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crfpunct.chain import LinearChain
+from crfpunct.document import Document
+from crfpunct.tables import Tables
+
+#: A word that no training text has: what a model says of it, it says of words that it knows nothing about.
+NEVER_SEEN = "\ufffd" * 2
+
+Result = TypeVar("Result")
+
+
+class Punctuator:
+    """Places marks: by one CRF for texts without word times and, where there is one, by another for texts with them.
+
+    Two models, because one that is trained on both kinds is worse at texts with times than one that may rely on
+    them (docs/accuracy.md). Immutable: threads can share it, and it can be pickled to other processes.
+    """
+
+    def __init__(self, text: LinearChain, timed: LinearChain | None = None) -> None:
+        self.text = text
+        self.timed = timed
+        self.marks_known = frozenset(name for chain in (text, timed) if chain for name in chain.labels if name)
+        self._compiled: dict[int, Tables] = {}
+        self._abbreviations: dict[str, bool] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_compiled": {}, "_abbreviations": {}}
+
+    def chain_for(self, document: Document) -> LinearChain:
+        """The CRF for a document: the one with pauses if at least half of the gaps between its words are known."""
+        if self.timed is None or document.times_ms is None or len(document.words) == 0:
+            return self.text
+        times = document.times_ms
+        known = (times[1:, 0] >= 0) & (times[:-1, 1] >= 0)
+        return self.timed if len(known) and 2 * known.sum() >= len(known) else self.text
+
+    def marks(self, documents: Sequence[Document]) -> list[list[str]]:
+        """The best mark behind every word of every document."""
+        return self._by_chain(documents, Tables.decode)
+
+    def marginals(self, documents: Sequence[Document]) -> list[NDArray[np.float64]]:
+        """Per document the probability of every label of its chain behind every word: (T, L)."""
+        return self._by_chain(documents, Tables.marginals)
+
+    def abbreviated(self, word: str) -> bool:
+        """Whether the training text writes the word with a dot: the model expects one between words it never saw."""
+        if len(self._abbreviations) > 1 << 16:
+            self._abbreviations.clear()
+        if word not in self._abbreviations and "." in self.text.labels:
+            sentence = Document("", [*[NEVER_SEEN] * 4, word, *[NEVER_SEEN] * 4])
+            share = self.tables(self.text).marginals([sentence])[0][4, self.text.labels.index(".")]
+            self._abbreviations[word] = bool(share > 0.5)
+        return self._abbreviations.get(word, False)
+
+    def tables(self, chain: LinearChain) -> Tables:
+        """A chain compiled for tagging."""
+        # Compiled when first needed. Two threads may both do it; either result will do.
+        if id(chain) not in self._compiled:
+            self._compiled[id(chain)] = Tables(chain)
+        return self._compiled[id(chain)]
+
+    def _by_chain(
+        self, documents: Sequence[Document], of: Callable[[Tables, Sequence[Document]], list[Result]]
+    ) -> list[Result]:
+        """Apply a function to the documents of each chain together; the results in the documents' order."""
+        chains = [self.chain_for(document) for document in documents]
+        if all(chain is self.text for chain in chains):
+            return of(self.tables(self.text), documents)
+        results: dict[int, Result] = {}
+        for chain in (self.text, self.timed):
+            places = [i for i, chosen in enumerate(chains) if chosen is chain]
+            if chain is not None and places:
+                found = of(self.tables(chain), [documents[i] for i in places])
+                results.update(zip(places, found, strict=True))
+        return [results[i] for i in range(len(documents))]

@@ -1,0 +1,163 @@
+"""Marks for words that come one at a time."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crfpunct import decoding
+from crfpunct.chain import LinearChain
+from crfpunct.document import Document
+from crfpunct.marks import MARK_CHARACTERS
+from crfpunct.punctuator import NEVER_SEEN, Punctuator
+
+#: Words that a stream may hold back, unless it is told otherwise (docs/formats.md has the measurements).
+LOOKAHEAD = 8
+
+
+class Stream:
+    """Words in, one at a time, with or without times; out, each with its mark, in order, none more than once.
+
+    A word is given back as soon as nothing that follows can change its mark, and at the latest when `lookahead` more
+    words have come. Without times, and with pauses that are looked at in place (`gap`, `rate`), the first is known
+    exactly: the scores of a place are final once the words that its features look at are there, and its label once
+    all best paths up to the last final place go through it (Šrámek, Brejová, Vinař 2007, "On-line Viterbi algorithm
+    for analysis of long biological sequences"). Pauses that are compared with those of the whole document (`rank`,
+    `ratio`, `longer_after` …) are compared with those of the last WINDOW words, and every word waits for `lookahead`
+    others.
+    """
+
+    WINDOW = 200
+
+    def __init__(self, punctuator: Punctuator, lookahead: int = LOOKAHEAD) -> None:
+        if lookahead < 0:
+            raise ValueError(f"a look-ahead of {lookahead} words; expected at least 0")
+        self._punctuator = punctuator
+        self._lookahead = lookahead
+        self._start()
+
+    def _start(self) -> None:
+        self._words: list[str] = []  # those given back that may still be looked at, then those that wait
+        self._times: list[tuple[int, int]] = []
+        self._given = 0  # how many of the words are given back
+        self._label: str | None = None  # of the last one given back
+        self._waiting: deque[str] = deque()  # the words that wait, with the marks that stand alone between them
+
+    def put(self, word: str, start_ms: int = -1, end_ms: int = -1) -> list[tuple[str, str]]:
+        """Take a word; give back the words that are decided by now, each with its mark."""
+        if not word.strip(MARK_CHARACTERS):
+            if not self._waiting:
+                return [(word, "")]
+            self._waiting.append(word)
+            return []
+        self._waiting.append(word)
+        self._words.append(word)
+        self._times.append((start_ms, end_ms))
+        keep = self.WINDOW + self._lookahead
+        if len(self._words) > 2 * keep and self._given >= keep:
+            self._given -= len(self._words) - keep
+            del self._words[:-keep], self._times[:-keep]
+        return self._give(ended=False)
+
+    def end(self) -> list[tuple[str, str]]:
+        """Give back all words that wait; what is put in afterwards is another text."""
+        given = self._give(ended=True)
+        self._start()
+        return given
+
+    def _give(self, ended: bool) -> list[tuple[str, str]]:
+        given: list[tuple[str, str]] = []
+        for mark in self._decided(ended):
+            word = self._waiting.popleft()
+            alone = bool(self._waiting) and not self._waiting[0].strip(MARK_CHARACTERS)
+            given.append((word, "" if alone or word[-1] in MARK_CHARACTERS else mark))
+            while self._waiting and not self._waiting[0].strip(MARK_CHARACTERS):
+                given.append((self._waiting.popleft(), ""))
+        return given
+
+    def _decided(self, ended: bool) -> list[str]:
+        """The labels of the words that are decided by now."""
+        times = np.array(self._times, dtype=np.int64).reshape(-1, 2)
+        whole = Document("", self._words, times if (times >= 0).any() else None)
+        chain = self._punctuator.chain_for(whole)
+        ahead, local = _outlook(chain)
+        left = len(self._words) - self._given
+        # The words whose scores can no longer change, of those that wait. One word at least must have come
+        # behind each, since a mark may stand alone there.
+        final = left if ended else max(0, left - max(ahead, 1)) if local else 0
+        forced = left > self._lookahead and not ended
+        if not (final or forced):
+            return []
+        scores = self._scores(whole, chain, ahead, local, ended)
+        decided: list[int] = []
+        last = None
+        if self._label is not None:
+            last = chain.labels.index(self._label) if self._label in chain.labels else 0
+        margin = decoding.dominance(chain.transition)
+        while len(decided) < final:
+            here = scores[len(decided) :]
+            if not ended and not decoding.undecided(here[:1], margin)[0]:
+                decided.append(0)
+            else:
+                common = _common(here[: final - len(decided)], chain.transition, last, ended)
+                if not common:
+                    break
+                decided += common
+            last = decided[-1]
+        if forced and not decided:
+            decided = _common(scores, chain.transition, last, True)[:1]
+        labels = [chain.labels[label] for label in decided]
+        if labels:
+            self._given += len(labels)
+            self._label = labels[-1]
+        return labels
+
+    def _scores(self, whole: Document, chain: LinearChain, ahead: int, local: bool, ended: bool) -> NDArray[np.float64]:
+        """The scores of the words that wait, (waiting, L)."""
+        tables = self._punctuator.tables(chain)
+        first = max(0, self._given - tables.reach - 1 if local else len(whole.words) - self.WINDOW - self._lookahead)
+        words, times = whole.words[first:], None if whole.times_ms is None else whole.times_ms[first:]
+        if not ended:
+            # Words never seen stand for those that have not come yet, since the edge of a text would mean its end.
+            words = words + [NEVER_SEEN] * ahead
+            times = times if times is None else np.concatenate([times, np.full((ahead, 2), -1, dtype=np.int64)])
+        emission, starts, _ = tables.emissions([Document("", words, times)])
+        start = int(starts[0]) - first
+        return emission[start + self._given : start + len(whole.words)] + chain.bias
+
+
+def _common(scores: NDArray[np.float64], transition: NDArray[np.float64], last: int | None, ended: bool) -> list[int]:
+    """The labels (≤ T) from the first token on that all best paths share, whichever label each ends in.
+
+    scores (T, L); last: the label before them. At the end of a text there is one best path, and it is shared whole.
+    """
+    score = scores[0] + (0.0 if last is None else transition[last])
+    pointers = []
+    for row in scores[1:]:
+        paths = score[:, None] + transition
+        pointers.append(paths.argmax(axis=0))
+        score = paths.max(axis=0) + row
+    labels = np.array([score.argmax()]) if ended else np.arange(len(score))
+    columns = [labels]
+    for pointer in reversed(pointers):
+        labels = pointer[labels]
+        columns.append(labels)
+    shared: list[int] = []
+    for column in reversed(columns):
+        if (column != column[0]).any():
+            break
+        shared.append(int(column[0]))
+    return shared
+
+
+#: Pause observations that look at the words beside a place alone; all others look at the whole document.
+_LOCAL = frozenset({"gap", "pause", "rate", "zero"})
+
+
+def _outlook(chain: LinearChain) -> tuple[int, bool]:
+    """How many words ahead a chain's features look, and whether that is all they look at."""
+    places = [place for template in chain.index.templates for place in template.use]
+    ahead = max((offset + observation.is_pause for observation, offset in places), default=0)
+    return max(ahead, 0), all(not observation.is_pause or observation.name in _LOCAL for observation, _ in places)
