@@ -102,10 +102,13 @@ def shards(path: str | Path, size: int = SHARD_BYTES) -> Iterator[Shard]:
 
 @dataclass(frozen=True, slots=True)
 class LineTagger:
-    """Tags shards of plain text, a document a line; the result is plain text, UTF-8."""
+    """Tags shards of plain text, a document a line; the result is plain text, UTF-8. Options as for `Restorer.tag`."""
 
     model: str
+    punct: bool = True
+    case: bool = True
     replace_marks: bool = False
+    keep_case: bool = False
 
     def __call__(self, shard: Shard) -> bytes:
         with open(shard.path, "rb") as stream:
@@ -115,8 +118,14 @@ class LineTagger:
         out = io.StringIO(newline="")
         promise = Promise()
         documents = promise.remember(formats.module("text").read(lines, shard.path))
-        tagged = promise.check(restorer.tag(documents, replace_marks=self.replace_marks))
-        formats.write(tagged, out, "text", restorer.typography)
+        tagged = restorer.tag(
+            documents,
+            punct=self.punct,
+            case=self.case,
+            replace_marks=self.replace_marks,
+            keep_case=self.keep_case,
+        )
+        formats.write(promise.check(tagged), out, "text", restorer.typography)
         return out.getvalue().encode()
 
 
