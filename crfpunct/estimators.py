@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,11 +31,14 @@ _MOST_LABELS = 255  # a model folder keeps label numbers as bytes
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One step of training, as shown to the user: iteration (from 1) of at most `limit`, and the loss."""
+    """One step, as shown to the user: iteration (from 1) of at most `limit`, and the loss.
+
+    Iteration 0 begins with the extraction of features; it has no loss (NaN). Nor have folds of cross-validation.
+    """
 
     iteration: int
     limit: int
-    loss: float
+    loss: float = math.nan
 
 
 class _ChainCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -64,6 +68,8 @@ class _ChainCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             max_iterations=options.max_iterations if self.max_iterations is None else self.max_iterations,
             bias=options.bias if self.bias is None else self.bias,
         )
+        if self.progress is not None:
+            self.progress(Progress(0, self.options_.max_iterations))
         index, ids = attributes.fit(Batch.of(X), used, lexicons)
         self.candidates_ = index.count
         self.training_log_: list[Progress] = []

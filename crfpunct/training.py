@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -96,15 +96,29 @@ def score_fold(documents: Sequence[Document], fold: int, folds: int, timed: bool
 
 
 def cross_validate(
-    documents: Sequence[Document], timed: bool, options: Options, folds: int = 5, jobs: int = 1
+    documents: Sequence[Document],
+    timed: bool,
+    options: Options,
+    folds: int = 5,
+    jobs: int = 1,
+    progress: Callable[[Progress], None] | None = None,
 ) -> list[FoldScore]:
     """The score of each fold; `jobs` folds are trained side by side, each in a process of its own."""
+    return list(_by_fold(lambda fold: (score_fold, documents, fold, folds, timed, options), folds, jobs, progress))
+
+
+def _by_fold(
+    call: Callable[[int], tuple[Any, ...]], folds: int, jobs: int, progress: Callable[[Progress], None] | None
+) -> Iterator[Any]:
+    """The results of a function, which `call` names together with its arguments, for each fold in order."""
     from joblib import Parallel, delayed
 
-    found: list[FoldScore] = Parallel(n_jobs=jobs)(
-        delayed(score_fold)(documents, fold, folds, timed, options) for fold in range(folds)
-    )
-    return found
+    calls = ((function, arguments) for function, *arguments in map(call, range(folds)))
+    results = Parallel(n_jobs=jobs, return_as="generator")(delayed(function)(*given) for function, given in calls)
+    for done, result in enumerate(results, 1):
+        if progress is not None:
+            progress(Progress(done, folds))
+        yield result
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +173,11 @@ def train_punctuation(
         "training": _counted(documents),
         **asdict(about),
         "scores": {
-            name: _scores(cross_validate(documents, name == "timed", options, folds, jobs)) for name in fitted if folds
+            name: _scores(
+                cross_validate(documents, name == "timed", options, folds, jobs, _named(progress, f"{name}, folds"))
+            )
+            for name in fitted
+            if folds
         },
     }
     return Part("punct", entry, files, _summary(documents, fitted, start))
@@ -185,8 +203,10 @@ def train_case(
         "surface_forms": len(fitted.truecaser_.spelling.surface),
         "training": _counted(documents),
         **asdict(about),
-        "scores": cross_validate_case(documents, options, folds, jobs) if folds else {},
+        "scores": {},
     }
+    if folds:
+        entry["scores"] = cross_validate_case(documents, options, folds, jobs, _named(progress, "case, folds"))
     return Part("case", entry, files, _summary(documents, {"case": fitted}, start))
 
 
@@ -220,12 +240,14 @@ def lowered(documents: Sequence[Document]) -> list[Document]:
 
 
 def cross_validate_case(
-    documents: Sequence[Document], options: Options, folds: int = 5, jobs: int = 1
+    documents: Sequence[Document],
+    options: Options,
+    folds: int = 5,
+    jobs: int = 1,
+    progress: Callable[[Progress], None] | None = None,
 ) -> dict[str, Any]:
     """F1 of words with a capital and accuracy over all words: mean, standard deviation and folds."""
-    from joblib import Parallel, delayed
-
-    counts = Parallel(n_jobs=jobs)(delayed(case_fold)(documents, fold, folds, options) for fold in range(folds))
+    counts = list(_by_fold(lambda fold: (case_fold, documents, fold, folds, options), folds, jobs, progress))
     scores: dict[str, Any] = {"metric": "F1 of words with a capital, %", "folds": folds}
     scores["f1"] = _spread([float(table.f1(capitalised(fold).sum(axis=0))) for fold in counts])
     scores["accuracy"] = _spread([float(accuracy(fold.sum(axis=0))) for fold in counts])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -81,7 +82,8 @@ def train(
     with progress() as show:
 
         def report(chain: str, step: Progress) -> None:
-            show(f"training ({chain})", step.iteration, step.limit, f"loss {step.loss:,.0f}")
+            doing = "features" if step.iteration == 0 else "" if math.isnan(step.loss) else f"loss {step.loss:,.0f}"
+            show(f"training ({chain})", step.iteration, step.limit, doing)
 
         parts = []
         for name, trainer in (("punct", train_punctuation), ("case", train_case)):
