@@ -2,38 +2,79 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
+from unicodedata import normalize
 
 CaseClass = Literal["LOWER", "TITLE", "UPPER", "MIXED"]
 
 #: In the order of a truecaser's labels: the first is the neutral one.
 CLASSES: tuple[CaseClass, ...] = ("LOWER", "TITLE", "UPPER", "MIXED")
 
+#: Quotation signs, brackets and the like around a word, which are no part of it.
+WRITTEN_SIGNS = "\"„”“«»‹›‘’‚'`()[]{}<>*_|"
+
 
 def case_class(word: str) -> CaseClass:
-    """LOWER: no upper-case letter. TITLE: only the first letter. UPPER: all of two letters or more. MIXED: else.
+    """LOWER: no upper-case letter. TITLE: only the first letter. UPPER: all letters. MIXED: else.
 
-    >>> [case_class(word) for word in ["kot", "3", "Ala", "I", '"Ala', "NATO", "PKP-u", "McDonald"]]
-    ['LOWER', 'LOWER', 'TITLE', 'TITLE', 'TITLE', 'UPPER', 'MIXED', 'MIXED']
+    One capital letter alone is TITLE (``I``), but UPPER behind a digit (``3D``), where TITLE leaves a word as it is.
+
+    >>> [case_class(word) for word in ["kot", "3", "Ala", "I", '"Ala', "F-16", "NATO", "3D", "PKP-u", "McDonald"]]
+    ['LOWER', 'LOWER', 'TITLE', 'TITLE', 'TITLE', 'TITLE', 'UPPER', 'UPPER', 'MIXED', 'MIXED']
     """
     if word == word.lower():
         return "LOWER"
-    letters = [letter for letter in word if letter.lower() != letter.upper()]
-    raised = [letter != letter.lower() for letter in letters]
-    if raised[0] and not any(raised[1:]):
+    first = _first_letter(word)
+    if first >= 0 and _is_raised(word[first]) and word[first + 1 :] == word[first + 1 :].lower():
         return "TITLE"
-    return "UPPER" if all(raised) else "MIXED"
+    return "UPPER" if all(_is_raised(letter) for letter in word if _has_case(letter)) else "MIXED"
+
+
+def _has_case(letter: str) -> bool:
+    return letter.lower() != letter.upper()
+
+
+def _is_raised(letter: str) -> bool:
+    return letter != letter.lower()
+
+
+def _first_letter(word: str) -> int:
+    """The place of the first letter that has a case, whatever signs stand before it; -1 where a digit does."""
+    for place, letter in enumerate(word):
+        if letter.isdecimal():
+            break
+        if _has_case(letter):
+            return place
+    return -1
+
+
+_JOINTS = re.compile("([-‑–'’])")
+
+
+def _parts(word: str) -> Iterator[tuple[str, str]]:
+    """The parts of a compound, as they are looked up (with the sign behind the first, before each other) and bare.
+
+    >>> list(_parts("pas-de-calais"))
+    [('pas-', 'pas'), ('-de', 'de'), ('-calais', 'calais')]
+    """
+    first, *others = _JOINTS.split(word)
+    if others:
+        yield first + others[0], first
+    for sign, part in zip(others[::2], others[1::2], strict=True):
+        yield sign + part, part
 
 
 @dataclass(frozen=True)
 class Spelling:
     """Spells words in a case class.
 
-    surface: lower-case word -> the form of its MIXED spelling (``iphone`` -> ``iPhone``), learned from training text.
+    surface: lower-case word -> the form of its MIXED spelling (``iphone`` -> ``iPhone``), and the same for parts of
+    compounds (``prl-`` -> ``PRL-``, ``-sur`` -> ``-sur``), learned from training text; composed (NFC).
     upper: lower-case letters whose capital is not Unicode's default, from the language's feature file (Turkish i -> İ).
 
     Whatever the class, a word keeps its letters: where its capital form does not lead back to it (``ß`` -> ``SS``),
@@ -43,17 +84,17 @@ class Spelling:
     surface: Mapping[str, str] = field(default_factory=dict)
     upper: Mapping[str, str] = field(default_factory=dict)
 
+    @cached_property
+    def _lower(self) -> dict[str, str]:
+        return {capital: letter for letter, capital in self.upper.items()}
+
     def lowered(self, word: str) -> str:
         """The word in lower case, or as it is where that would lose a letter.
 
         >>> Spelling().lowered("ŁÓDŹ"), Spelling(upper={"i": "İ", "ı": "I"}).lowered("DİYARBAKIR")
         ('łódź', 'diyarbakır')
         """
-        if self.upper:
-            back = {capital: letter for letter, capital in self.upper.items()}
-            lower = "".join(back.get(letter) or letter.lower() for letter in word)
-        else:
-            lower = word.lower()
+        lower = "".join([self._lower.get(c) or c.lower() for c in word]) if self.upper else word.lower()
         return lower if len(lower) == len(word) else word
 
     def spell(self, word: str, case: str) -> str:
@@ -68,34 +109,41 @@ class Spelling:
         lower = self.lowered(word)
         if case == "LOWER":
             return lower
-        if case == "UPPER":
-            return self._checked(lower, "".join(self._capital(letter) for letter in lower))
-        if case == "MIXED":
-            return self._checked(lower, self.surface.get(lower) or self._mixed(lower))
-        return self._checked(lower, self._title(lower))
-
-    def _capital(self, letter: str) -> str:
-        return self.upper.get(letter) or letter.upper()
+        raised = {"TITLE": self._title, "UPPER": self._capitals, "MIXED": self._mixed}[case](lower)
+        return raised if len(raised) == len(lower) and self.lowered(raised) == lower else lower
 
     def _title(self, word: str) -> str:
-        """Title case of the first letter, whatever signs stand before it; a word that begins with a digit is kept."""
-        for place, letter in enumerate(word):
-            if letter.isdecimal():
-                break
-            if letter.isalpha():
-                # Title case, not upper case: the digraph ǆ becomes ǅ.
-                return word[:place] + (self.upper.get(letter) or letter.title()) + word[place + 1 :]
-        return word
+        place = _first_letter(word)
+        if place < 0:
+            return word
+        # Title case, not upper case: the digraph ǆ becomes ǅ.
+        return word[:place] + (self.upper.get(word[place]) or word[place].title()) + word[place + 1 :]
+
+    def _capitals(self, word: str) -> str:
+        return "".join([self.upper.get(letter) or letter.upper() for letter in word])
 
     def _mixed(self, word: str) -> str:
-        """A MIXED word that training never spelled: capitals after hyphens and apostrophes, else all capitals."""
-        for sign in "-‑–'’":
-            if sign in word.strip(sign):
-                return sign.join(self._title(part) for part in word.split(sign))
-        return "".join(self._capital(letter) for letter in word)
+        """As learned, else by parts, else all capitals. Signs around the word stay."""
+        core = word.strip(WRITTEN_SIGNS)
+        composed = normalize("NFC", core)
+        form = self.surface.get(composed) or self._compound(composed) or self._capitals(composed)
+        return word.replace(core, form if core == composed else normalize("NFD", form), 1)
 
-    def _checked(self, lower: str, raised: str) -> str:
-        return raised if len(raised) == len(lower) and self.lowered(raised) == lower else lower
+    def _compound(self, word: str) -> str:
+        """Each part as learned, else with a capital; empty where there are no parts.
+
+        >>> s = Spelling({"-u": "-u", "-sur": "-sur"})
+        >>> s._compound("pkp-u"), s._compound("berry-sur-mer"), s._compound("pkp")
+        ('PKP-u', 'Berry-sur-Mer', '')
+        """
+        spelled = [self.surface.get(key) or key.replace(part, self._title(part)) for key, part in _parts(word)]
+        if not spelled:
+            return ""
+        spelled[0] = spelled[0][:-1]  # the sign stands in front of the second part, too
+        if case_class("".join(spelled)) == "TITLE":
+            # One capital in front would make the word another class than MIXED: an acronym with an ending.
+            spelled[0] = self._capitals(spelled[0])
+        return "".join(spelled)
 
 
 # ---------------------------------------------------------------- what training text tells about words
@@ -105,21 +153,22 @@ SENTENCE_ENDS = frozenset({".", "?", "!", "...", ":", "-"})
 _LEAST_COUNT = 3  # a word seen less often mid-sentence gets no class of its own: it would describe itself in training
 _SHARES = ((0.99, "always"), (0.9, "mostly"), (0.6, "often"), (0.0, "at times"))
 _MANY = 10
+_LEAST_FORMS = 2  # a spelling seen once is as likely a slip
 
 
 @dataclass(frozen=True)
 class Lexicons:
-    """Statistics of words inside sentences.
+    """Statistics of words inside sentences, which are looked up in lower case and composed (NFC).
 
-    casing: lower-case word -> its commonest class, how often it has it, and how much evidence there is, as one
-    value (``TITLE mostly many``). surface: lower-case word -> the spelling of its MIXED form.
+    casing: word -> its commonest class, how often it has it, and how much evidence there is, as one value (``TITLE
+    mostly many``). surface: word -> the spelling of its MIXED form, as for `Spelling`.
     """
 
     casing: Mapping[str, str]
     surface: Mapping[str, str]
 
 
-def learn(texts: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Lexicons:
+def learn(texts: Iterable[tuple[Sequence[str], Sequence[str]]], lowered: Callable[[str], str] = str.lower) -> Lexicons:
     """From texts as (words with their case, mark behind each); words that open a sentence are left out."""
     classes: defaultdict[str, Counter[CaseClass]] = defaultdict(Counter)
     mixed: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -129,18 +178,18 @@ def learn(texts: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Lexicons:
             if not any(letter.isalnum() for letter in word):
                 continue  # a quotation sign between a full stop and the next sentence
             if not opening:
-                case = case_class(word)
-                classes[word.lower()][case] += 1
-                if case == "MIXED":
-                    mixed[word.lower()][word] += 1
+                form = normalize("NFC", word)
+                key = lowered(form)
+                case = case_class(form)
+                classes[key][case] += 1
+                if case == "MIXED" and len(key) == len(form):
+                    mixed[key][form] += 1
+                    for (part, _), (part_form, _) in zip(_parts(key), _parts(form), strict=True):
+                        mixed[part][part_form] += 1
             opening = mark in SENTENCE_ENDS
     casing = {word: _described(counts) for word, counts in classes.items() if counts.total() >= _LEAST_COUNT}
-    surface = {}
-    for word, forms in mixed.items():
-        form, count = min(forms.items(), key=lambda item: (-item[1], item[0]))
-        if count >= 2 and len(form) == len(word):
-            surface[word] = form
-    return Lexicons(casing, surface)
+    commonest = {word: min(forms.items(), key=lambda item: (-item[1], item[0])) for word, forms in mixed.items()}
+    return Lexicons(casing, {word: form for word, (form, count) in commonest.items() if count >= _LEAST_FORMS})
 
 
 def _described(counts: Counter[CaseClass]) -> str:
@@ -150,26 +199,16 @@ def _described(counts: Counter[CaseClass]) -> str:
     return f"{commonest} {often} {'many' if counts.total() >= _MANY else 'few'}"
 
 
-class SortedLexicon(Mapping[str, str]):
-    """A lexicon as sorted lines of word TAB value, searched by bisection: a hundred thousand words load in a moment."""
+def to_lines(lexicon: Mapping[str, str]) -> str:
+    """A lexicon as sorted lines of word TAB value.
 
-    def __init__(self, text: str) -> None:
-        self._lines = text.split("\n") if text else []
+    >>> to_lines({"b": "2", "a": "1"}), from_lines("a\\t1\\nb\\t2") == {"a": "1", "b": "2"}
+    ('a\\t1\\nb\\t2', True)
+    """
+    return "\n".join(sorted(f"{word}\t{value}" for word, value in lexicon.items()))
 
-    @staticmethod
-    def text_of(entries: Mapping[str, str]) -> str:
-        """The lines of a lexicon, as `SortedLexicon` takes them."""
-        return "\n".join(sorted(f"{word}\t{value}" for word, value in entries.items()))
 
-    def __getitem__(self, word: str) -> str:
-        key = word + "\t"
-        place = bisect_left(self._lines, key)
-        if place < len(self._lines) and self._lines[place].startswith(key):
-            return self._lines[place][len(key) :]
-        raise KeyError(word)
-
-    def __iter__(self) -> Iterator[str]:
-        return (line.partition("\t")[0] for line in self._lines)
-
-    def __len__(self) -> int:
-        return len(self._lines)
+def from_lines(lines: str) -> dict[str, str]:
+    """The inverse of `to_lines`; ValueError where a word has no value."""
+    fields = lines.replace("\n", "\t").split("\t") if lines else []
+    return dict(zip(fields[::2], fields[1::2], strict=True))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crfpunct.casing import CLASSES, SortedLexicon, Spelling
+from crfpunct.casing import CLASSES, WRITTEN_SIGNS, Spelling, from_lines, to_lines
 from crfpunct.chain import LinearChain
 from crfpunct.document import Document
+from crfpunct.errors import ModelError
+from crfpunct.marks import label, split_mark
 from crfpunct.tables import Tables
 from crfpunct.templates import FeatureSet
 
@@ -37,23 +40,45 @@ class Truecaser:
 
     def classes(self, documents: Sequence[Document]) -> list[list[str]]:
         """The class of every word; the documents' marks are taken as given."""
-        return self.tables.decode(documents)
+        views = [heard(document) for document in documents]
+        classes = self.tables.decode([self._lowered(view) for view, _ in views])
+        for i, (_, places) in enumerate(views):
+            if places is not None:
+                found = [self.chain.labels[0]] * len(documents[i].words)
+                for place, case in zip(places, classes[i], strict=True):
+                    found[place] = case
+                classes[i] = found
+        return classes
+
+    def _lowered(self, document: Document) -> Document:
+        """In lower case by the language's rule, where it has one; `observations.normal` knows no language."""
+        if not self.spelling.upper:
+            return document
+        return replace(document, words=[self.spelling.lowered(word) for word in document.words])
 
     def words(self, documents: Sequence[Document]) -> list[list[str]]:
         """The words of every document, each in the case found for it."""
         forms = self._forms
         if not forms or max(map(len, forms.values())) > _CACHED_FORMS:
             forms = self._forms = {case: _Forms(self.spelling, case) for case in self.chain.labels}
-        return [
-            [forms[case][word] for word, case in zip(document.words, cases, strict=True)]
-            for document, cases in zip(documents, self.classes(documents), strict=True)
-        ]
+        neutral = self.chain.labels[0]
+        found = []
+        for document, cases in zip(documents, self.classes(documents), strict=True):
+            text = " ".join(document.words)
+            if text == text.lower():  # as recognisers write; most words then stay as they are
+                words = document.words.copy()
+                for place in [place for place, case in enumerate(cases) if case != neutral]:
+                    words[place] = forms[cases[place]][words[place]]
+            else:
+                words = [forms[case][word] for word, case in zip(document.words, cases, strict=True)]
+            found.append(words)
+        return found
 
     def to_arrays(self) -> dict[str, NDArray[np.generic]]:
         """The chain's arrays, and the lexicons that were learned, as UTF-8 lines."""
         arrays = self.chain.to_arrays()
         for name, lexicon in self._learned().items():
-            arrays[name] = np.frombuffer(SortedLexicon.text_of(lexicon).encode(), dtype=np.uint8)
+            arrays[name] = np.frombuffer(to_lines(lexicon).encode(), dtype=np.uint8)
         return arrays
 
     def _learned(self) -> dict[str, Mapping[str, str]]:
@@ -62,10 +87,41 @@ class Truecaser:
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], labels: Sequence[str], features: FeatureSet) -> Truecaser:
         """The inverse of `to_arrays`; ModelError where the arrays do not fit together."""
-        casing, surface = (SortedLexicon(arrays[name].tobytes().decode()) for name in ("casing", "surface"))
+        try:
+            casing, surface = (from_lines(arrays[name].tobytes().decode()) for name in ("casing", "surface"))
+        except (KeyError, ValueError) as error:
+            raise ModelError(f"its lexicons of case are damaged ({error}); train or fetch it again.") from error
         lexicons = {**features.lexicons, **dict.fromkeys(features.learned, casing)}
         chain = LinearChain.from_arrays(arrays, labels, features.templates, lexicons)
         return Truecaser(chain, Spelling(surface, features.upper))
+
+
+def heard(document: Document) -> tuple[Document, list[int] | None]:
+    """A text as a truecaser looks at it, and the places of the words that are left (None: all).
+
+    Without quotation signs and brackets, which recognisers do not write: those that stand alone are left out, those on
+    words taken off, and a mark in front of a closing one belongs to the word.
+
+    >>> heard(Document("", ['"', "kto", "(tam?)", '"', "zapytał"]))[0].words
+    ['kto', 'tam', 'zapytał']
+    """
+    text = " ".join(document.words)
+    if not any(sign in text for sign in WRITTEN_SIGNS):
+        return document, None
+    words: list[str] = []
+    marks: list[str] = []
+    places: list[int] = []
+    given = document.marks or [""] * len(document.words)
+    for place, (word, mark) in enumerate(zip(document.words, given, strict=True)):
+        inner, run = split_mark(word.strip(WRITTEN_SIGNS))
+        inner = inner.rstrip(WRITTEN_SIGNS)
+        if inner:
+            words.append(inner)
+            marks.append(mark or label(run))
+            places.append(place)
+        elif marks:
+            marks[-1] = marks[-1] or mark or label(run)
+    return Document(document.id, words, marks=marks, source=document.source), places
 
 
 class _Forms(dict[str, str]):

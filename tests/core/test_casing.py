@@ -1,0 +1,271 @@
+"""Case classes and spelling, over all of Unicode; what training text tells about words."""
+
+from __future__ import annotations
+
+import doctest
+import itertools
+import unicodedata
+from collections import Counter
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from crfpunct import casing
+from crfpunct.casing import CLASSES, Spelling, case_class, from_lines, learn, to_lines
+
+TURKISH = Spelling(upper={"i": "İ", "ı": "I"})
+
+any_words = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+letters = st.text(
+    st.characters(categories=["Lu", "Ll", "Lt", "Lo", "Mn", "Nd"]) | st.sampled_from("'’-.\"1"), max_size=9
+)
+words = any_words | letters
+
+
+def test_the_examples_in_the_documentation_are_true():
+    assert doctest.testmod(casing).failed == 0
+
+
+# ---------------------------------------------------------------- classes
+
+
+@pytest.mark.parametrize(
+    ("case", "examples"),
+    [
+        ("LOWER", ["kot", "3", "mp3", "5th", "'s", "ß", "ŉ", "ı", "ς", "ǆ", "中文", "%", "", "-u"]),
+        ("TITLE", ["Ala", "I", '"Ala', "Saint-sur", "F-16", "Mp3", "ǅ", "ǅep", "Ősz", "O\u0301sme", "Ⅳ", "A.", "Élan"]),
+        ("UPPER", ["NATO", "3D", "B2B", "(PKP", "F-16A", "ΟΔΟΣ", "O\u0301SMA", "ŁÓDŹ", "U.S"]),
+        (
+            "MIXED",
+            ["iPhone", "PKP-u", "McDonald", "3Com", "d'Arc", "O'Neill", "Saryusz-Wolski", "GmbH", "STRAßE", "kWh"],
+        ),
+    ],
+)
+def test_classes(case, examples):
+    assert [(word, case_class(word)) for word in examples] == [(word, case) for word in examples]
+
+
+@given(words)
+def test_a_word_is_lower_where_lower_case_changes_nothing(word):
+    assert (case_class(word) == "LOWER") == (word == word.lower())
+
+
+@given(words)
+def test_composing_changes_no_class(word):
+    composed = unicodedata.normalize("NFC", word)
+    assume(unicodedata.normalize("NFD", composed) == word)
+    assert case_class(composed) == case_class(word)
+
+
+# ---------------------------------------------------------------- spelling
+
+
+@settings(max_examples=500)
+@given(words, st.sampled_from(CLASSES), st.sampled_from([Spelling(), TURKISH]))
+@example("straße", "UPPER", Spelling())
+@example("ŉ", "TITLE", Spelling())
+@example("İstanbul", "LOWER", Spelling())
+@example("ὈΔΥΣΣΕΎΣ", "LOWER", Spelling())
+@example("ασ", "UPPER", Spelling())
+@example("µm", "UPPER", Spelling())
+@example("ﬁn", "TITLE", Spelling())
+def test_a_word_keeps_its_length_and_its_letters(word, case, spelling):
+    spelled = spelling.spell(word, case)
+    assert len(spelled) == len(word)
+    assert spelled.lower() == word.lower() or spelling is TURKISH
+    # And what is there once stays: a second run changes nothing, whatever case the word came in.
+    assert spelling.spell(spelled, case) == spelled
+    assert spelling.lowered(spelled) == spelling.lowered(word)
+
+
+@settings(max_examples=500)
+@given(letters)
+def test_a_word_is_spelled_as_its_class_says(word):
+    """The inverse of `case_class`, for all classes but MIXED, wherever capitals lead back to the letters."""
+    lower = Spelling().lowered(word)
+    assume(all(len(c.lower()) == 1 and c.upper().lower() == c.title().lower() == c.lower() for c in word))
+    assume(all(c in (c.upper(), c.lower()) and "GEORGIAN" not in unicodedata.name(c, "") for c in word))
+    if case_class(word) != "MIXED" and lower.upper().lower() == lower:
+        assert Spelling().spell(lower, case_class(word)) == word
+
+
+@pytest.mark.parametrize(
+    ("word", "title", "upper"),
+    [
+        ("łódź", "Łódź", "ŁÓDŹ"),
+        ("ǆep", "ǅep", "ǄEP"),
+        ("straße", "Straße", "straße"),
+        ("ßa", "ßa", "ßa"),
+        ("ŉx", "ŉx", "ŉx"),
+        ("οδος", "Οδος", "ΟΔΟΣ"),
+        ("o\u0301sma", "O\u0301sma", "O\u0301SMA"),
+        ("d'arc", "D'arc", "D'ARC"),
+        ("3d", "3d", "3D"),
+        ("5th", "5th", "5TH"),
+        ("mp3", "Mp3", "MP3"),
+        ("f-16", "F-16", "F-16"),
+        ('"ala', '"Ala', '"ALA'),
+        ("'s", "'S", "'S"),
+        ("中文", "中文", "中文"),
+        ("+-%", "+-%", "+-%"),
+        ("", "", ""),
+    ],
+)
+def test_title_and_upper_case(word, title, upper):
+    assert [Spelling().spell(word, case) for case in ("LOWER", "TITLE", "UPPER")] == [word, title, upper]
+
+
+def test_the_languages_own_capitals():
+    assert [TURKISH.spell("istanbul", case) for case in ("TITLE", "UPPER")] == ["İstanbul", "İSTANBUL"]
+    assert TURKISH.spell("ISPARTA", "TITLE") == "Isparta"
+    assert TURKISH.lowered("ISPARTA") == "ısparta"
+    assert TURKISH.spell("ILGIN-İZMİR", "MIXED") == "Ilgın-İzmir"
+    # Without the table the dotted capital would come back as two characters, so the word stays.
+    assert Spelling().spell("İZMİR", "LOWER") == "İZMİR"
+    assert Spelling().spell("ısparta", "UPPER") == "ısparta"
+
+
+SURFACE = {"iphone": "iPhone", "kwh": "kWh", "d'arc": "d'Arc", "łks-u": "ŁKS-u", "żuk-ód": "ŻuK-Ód", "bad": "worse"}
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("IPHONE", "iPhone"),
+        ("d'arc", "d'Arc"),
+        ('"iphone"', '"iPhone"'),
+        ("(kwh)", "(kWh)"),
+        ("łks-u", "ŁKS-u"),
+        (unicodedata.normalize("NFD", "żuk-ód"), unicodedata.normalize("NFD", "ŻuK-Ód")),
+        ("saryusz-wolski", "Saryusz-Wolski"),
+        ("bielsko–biała", "Bielsko–Biała"),
+        ("o'neill", "O'Neill"),
+        ("o’neill", "O’Neill"),
+        ("pkp", "PKP"),
+        ("bad", "bad"),  # what is no spelling of the word is not taken
+        ("-", "-"),
+        ("''", "''"),
+        ("", ""),
+    ],
+)
+def test_mixed_words(word, expected):
+    assert Spelling(SURFACE).spell(word, "MIXED") == expected
+
+
+def test_parts_of_compounds_are_spelled_as_learned():
+    spelling = Spelling({"-sur": "-sur", "-u": "-u", "d'": "d'", "mc-": "mC-", "-tv": "-TV"})
+    assert spelling.spell("berry-sur-mer", "MIXED") == "Berry-sur-Mer"
+    assert spelling.spell("d'azur", "MIXED") == "d'Azur"
+    assert spelling.spell("mc-tv", "MIXED") == "mC-TV"
+    # A capital in front alone would not be MIXED, so it is an acronym.
+    assert spelling.spell("pkp-u", "MIXED") == "PKP-u"
+
+
+# ---------------------------------------------------------------- learning
+
+
+def learned(*texts):
+    """From texts whose marks stand behind their words, apart."""
+    pairs = []
+    for text in texts:
+        tokens = [token.rpartition("/") if "/" in token else (token, "", "") for token in text.split()]
+        pairs.append(([word for word, _, _ in tokens], [mark for _, _, mark in tokens]))
+    return learn(pairs)
+
+
+def test_words_that_open_a_sentence_are_left_out():
+    for mark in (".", "?", "!", "...", ":", "-"):
+        assert learned(*[f"Kot ma/{mark} Pies ma"] * 5).casing == {"ma": "LOWER always many"}
+    assert learned(*["Kot ma/, Pies"] * 5).casing == {"ma": "LOWER always few", "pies": "TITLE always few"}
+
+
+def test_signs_between_sentences_are_no_words():
+    assert learned(*['Kot ma/. " Pies ma'] * 5).casing == {"ma": "LOWER always many"}
+    assert learned(*['" Kot ma'] * 5).casing == {"ma": "LOWER always few"}
+    # Inside a sentence they hide nothing.
+    assert learned(*['Kot ma " Psa "'] * 5).casing.keys() == {"ma", "psa"}
+
+
+@pytest.mark.parametrize(
+    ("lower", "title", "expected"),
+    [
+        (3, 0, "LOWER always few"),
+        (9, 0, "LOWER always few"),
+        (10, 0, "LOWER always many"),
+        (0, 100, "TITLE always many"),
+        (1, 99, "TITLE always many"),
+        (2, 98, "TITLE mostly many"),
+        (1, 8, "TITLE often few"),
+        (4, 6, "TITLE often many"),
+        (5, 5, "LOWER at times many"),
+        (2, 0, None),
+        (1, 1, None),
+    ],
+)
+def test_statistics_of_a_word(lower, title, expected):
+    assert learned("x", *["x kot"] * lower, *["x Kot"] * title).casing.get("kot") == expected
+
+
+@given(st.lists(st.tuples(st.sampled_from(["kot", "Kot", "KOT", "kOt", "ma"]), st.sampled_from(["", ",", "."]))))
+def test_statistics_are_those_of_a_plain_count(text):
+    inside = [w for (_, before), (w, _) in itertools.pairwise(text) if before != "."]
+    counts = Counter(case_class(word) for word in inside if word.lower() == "kot")
+    found = learn([([w for w, _ in text], [m for _, m in text])])
+    assert ("kot" in found.casing) == (counts.total() >= 3)
+    if counts.total() >= 3:
+        case, _, often = found.casing["kot"].partition(" ")
+        assert counts[case] == max(counts.values())
+        assert often.endswith("few") == (counts.total() < 10)
+    assert ("kot" in found.surface) == (counts["MIXED"] >= 2)
+
+
+def test_the_spelling_seen_most_often_is_learned():
+    found = learned(*["x iPhone IPhone"] * 2, "x iPhone once eBay").surface
+    assert found == {"iphone": "iPhone"}
+    found = learned(*["x PRL-u Berry-sur-Mer McDonald"] * 2).surface
+    assert found == {
+        "prl-u": "PRL-u",
+        "prl-": "PRL-",
+        "-u": "-u",
+        "berry-sur-mer": "Berry-sur-Mer",
+        "berry-": "Berry-",
+        "-sur": "-sur",
+        "-mer": "-Mer",
+        "mcdonald": "McDonald",
+    }
+
+
+def test_words_are_learned_composed():
+    found = learned(*[unicodedata.normalize("NFD", "x Łódź ŻuK ŻuK")] * 3)
+    assert found.casing == {"łódź": "TITLE always few", "żuk": "MIXED always few"}
+    assert found.surface == {"żuk": "ŻuK"}
+    decomposed = unicodedata.normalize("NFD", "żuk")
+    assert Spelling(found.surface).spell(decomposed, "MIXED") == unicodedata.normalize("NFD", "ŻuK")
+
+
+def test_words_are_lowered_by_the_languages_rule():
+    texts = [(["x", "İzmir", "Isparta"], ["", "", ""])] * 3
+    assert learn(texts, TURKISH.lowered).casing.keys() == {"izmir", "ısparta"}
+
+
+def test_nothing_to_learn():
+    assert learned() == learned("") == learned("Kot") == casing.Lexicons({}, {})
+
+
+# ---------------------------------------------------------------- lexicons as lines
+
+entries = st.text(st.characters(exclude_characters="\n\t", exclude_categories=["Cs"]), max_size=4)
+
+
+@given(st.dictionaries(st.sampled_from(["a", "ab", "abc", "a b", "a\x01", "b", "\u2028", "\r"]) | entries, entries))
+def test_lines_are_read_back(lexicon):
+    lines = to_lines(lexicon)
+    assert from_lines(lines) == lexicon
+    assert lines.split("\n") == sorted(lines.split("\n"))
+
+
+@pytest.mark.parametrize("broken", ["a", "a\tb\nc", "a\tb\tc", "a\tb\n"])
+def test_broken_lines(broken):
+    with pytest.raises(ValueError, match="zip"):
+        from_lines(broken)
