@@ -18,6 +18,7 @@ LINES = [
     "Jan jest w NATO i w PKP, a kot i Jan są w domu. Kot Jana z Bielska-Białej ma iPhone. Ma też mp3. Kod ma dom.",
     "Jan ma kod 3D i F-16. Dom Jana jest z PKP, a Nowak z NATO! Kot jest w Łodzi! Dom ma kota. Kod ma kot. Mp3 ma też.",
     "Jan i kot ma dom, a prof. Nowak ma iPhone. To jest film 3D. Kot ma dom i kod, a Jan ma kota. Dom ma np. kod.",
+    "Kot ma dom. Kot ma kod! Dom ma kota. Kod ma dom! Dom ma kod. Kot ma kota. Mp3 ma też. Jan ma np. dom. Kot ma dom.",
 ]
 
 
@@ -116,8 +117,8 @@ def test_a_mark_that_stands_alone_ends_a_sentence(tag):
 
 
 def test_words_with_marks_on_them(tag):
-    assert tag("--no-punct", stdin='"kot ma dom." (jan!) dom, iphone? mp3...\n')[1] == (
-        '"Kot ma dom." (Jan!) Dom, iPhone? Mp3...\n'
+    assert tag("--no-punct", stdin='"kot ma dom." (jan!) dom, iphone. kot...\n')[1] == (
+        '"Kot ma dom." (Jan!) Dom, iPhone. Kot...\n'
     )
 
 
