@@ -6,7 +6,7 @@
 Reads the data folder from --data or CRFPUNCT_DATA (default ../shared/data). Rates are words per second of processor
 time (of this process, or of the command and all it starts), so that other people's load weighs less; each is the best
 of several runs. "New text" is Polish prose, debate and newspapers, lower-cased, without marks, no document twice, met
-for the first time: up to a fifth of its words are new word types. "Met before" is WikiPunct after one pass.
+for the first time: an eighth of its words are new word types. "Met before" is WikiPunct after one pass.
 """
 
 from __future__ import annotations
