@@ -54,7 +54,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 BLOCK_POSITIONS = 8192
-#: Word types kept before the cache starts afresh; one takes about 500 bytes. A million words of Polish prose have 126,000.
+#: Word types kept before the cache starts afresh; one takes about 500 bytes. A million words of Polish have 126,000.
 CACHED_TYPES = 1 << 17
 #: An observation with at most so many values may be part of a product table, of at most so many rows.
 _FEW_VALUES = 32
