@@ -369,13 +369,14 @@ def _scores(found: Sequence[FoldScore]) -> dict[str, Any]:
     for rule in poleval.RULES:
         scores[rule] = _spread([fold.counts.weighted_f1(rule) for fold in found])
     scores["marks"] = {
-        poleval.MARK_OF_LABEL.get(score.label, score.label): {
+        poleval.MARK_OF_LABEL[score.label]: {
             "precision": _percent(score.precision),
             "recall": _percent(score.recall),
             "f1": _percent(score.f1),
             "reference": score.support,
         }
         for score in together(found).per_label("all")
+        if score.label in poleval.MARK_OF_LABEL  # the task has labels of marks inside words as well
     }
     return scores
 
