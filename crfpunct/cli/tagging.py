@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -69,6 +69,14 @@ def tag(
     resegment: Annotated[
         bool, typer.Option("--resegment", help="New subtitles that end with sentences and clauses (output: srt, vtt).")
     ] = False,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            "--jobs",
+            "-j",
+            help="Processes, for several inputs into a folder or one big file of plain text (-1: all cores).",
+        ),
+    ] = 1,
     lookahead: Annotated[
         int | None,
         typer.Option(
@@ -94,6 +102,7 @@ def tag(
             "--marginals": marginals,
             "--resegment": resegment,
             "--times": times is not None,
+            "--jobs": jobs != 1,
             "--to": to not in (None, "text"),
             f"--from {from_}": from_ not in (None, "text"),
         }
@@ -128,18 +137,33 @@ def tag(
     way = _Way(
         restorer, typography, word_times, not no_punct, not no_case, replace_marks, keep_case, marginals, resegment
     )
+    if jobs == 0:
+        raise typer.BadParameter("--jobs 0 is no process at all; use at least 1, or -1 for all cores.")
     failed = 0
-    for name, target in zip(inputs, targets, strict=True):
-        try:
-            if restorer is not None and lookahead is not None:
-                _stream_one(name, restorer, lookahead, target)
+    if restorer is not None and lookahead is not None:
+        for name, target in zip(inputs, targets, strict=True):
+            failed += _said(lambda: _stream_one(name, restorer, lookahead, target), len(inputs))  # noqa: B023
+    elif jobs != 1 and len(inputs) > 1 and output is not None and "-" not in inputs and word_times is None:
+        from crfpunct import parallel
+
+        job = _Job(replace(way, restorer=None), None if restorer is None else model, from_, to)
+        for outcome in parallel.each(job, list(zip(inputs, targets, strict=True)), jobs):
+            if isinstance(outcome, CrfpunctError):
+                failed += 1
+                typer.echo(f"crfpunct: {outcome}", err=True)
             else:
-                way.tag(name, from_, to, target)
-        except CrfpunctError as error:
-            if len(inputs) == 1:
-                raise
-            failed += 1
-            typer.echo(f"crfpunct: {error}", err=True)
+                way.kept += outcome
+    elif jobs != 1 and len(inputs) == 1 and restorer is not None and way.is_by_line(inputs[0], from_, to):
+        from crfpunct import parallel
+        from crfpunct.files import open_output
+
+        tagger = parallel.LineTagger(model, not no_punct, not no_case, replace_marks, keep_case)
+        with open_output(targets[0]) as out:
+            out.flush()
+            parallel.tag_lines(inputs[0], tagger, jobs, out.buffer)
+    else:
+        for name, target in zip(inputs, targets, strict=True):
+            failed += _said(lambda: way.tag(name, from_, to, target), len(inputs))  # noqa: B023
     for line in word_times.notes() if word_times else ():
         note(line)
     if way.kept:
@@ -199,6 +223,37 @@ def _result_name(name: str, to: str | None) -> str:
     return str(path)
 
 
+def _said(work: Callable[[], None], inputs: int) -> bool:
+    """Whether the work on one of several inputs failed; the error is printed, and the others go on."""
+    try:
+        work()
+    except CrfpunctError as error:
+        if inputs == 1:
+            raise
+        typer.echo(f"crfpunct: {error}", err=True)
+        return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """The way of one input in a worker process; a model travels by its name."""
+
+    way: _Way  # without its restorer
+    model: str | None  # None: only convert
+    from_: str | None
+    to: str | None
+
+    def __call__(self, item: tuple[str, str | Path]) -> int:
+        """Tag an input (name, target); gives how many words kept a mark of a column."""
+        from crfpunct import parallel
+
+        restorer = parallel.loaded(self.model) if self.model else None
+        way = replace(self.way, restorer=restorer, kept=0)
+        way.tag(item[0], self.from_, self.to, item[1])
+        return way.kept
+
+
 @dataclass(slots=True)
 class _Way:
     """The way of documents from a reader to a writer."""
@@ -247,6 +302,15 @@ class _Way:
 
                 documents = map(resegmented, documents)
             formats.write(documents, out, to, self.typography)
+
+    def is_by_line(self, name: str, from_: str | None, to: str | None) -> bool:
+        """Whether an input is a file of plain text whose lines can be tagged apart."""
+        from crfpunct import formats
+
+        if name == "-" or not Path(name).is_file() or Path(name).suffix.lower() in (".gz", ".xz"):
+            return False
+        plain = (from_ or formats.identify(name)) == "text" and to in (None, "text")
+        return plain and self.word_times is None and not (self.marginals or self.resegment)
 
     def _counted(self, documents: Iterator[Document]) -> Iterator[Document]:
         for document in documents:

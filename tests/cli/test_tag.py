@@ -388,3 +388,35 @@ def test_times(tag, tmp_path):
     (tmp_path / "times" / "a.clntmstmp").write_text("(0,10) ala\n(20,30) kota\n", encoding="utf-8")
     code, out, _ = tag("--times", "times", "--from", "wikipunct", "--to", "ctm", stdin="a\tala kota\n")
     assert (code, np.array([line.split()[2] for line in out.splitlines()], dtype=float).tolist()) == (0, [0.0, 0.02])
+
+
+# ---------------------------------------------------------------- several processes
+
+
+def test_jobs_over_files_are_as_one_by_one(tag, tmp_path):
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (tmp_path / name).write_text(f"ala ma kota {name[0]}\n" * 3, encoding="utf-8")
+    (tmp_path / "bad.json").write_text("{", encoding="utf-8")
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+    names = [str(tmp_path / name) for name in ("a.txt", "bad.json", "b.txt", "c.txt")]
+    alone = tag(*names, "--output", str(tmp_path / "one"))
+    together = tag(*names, "--output", str(tmp_path / "two"), "--jobs", "2")
+    assert alone[0] == together[0] == 1
+    assert alone[2] == together[2]
+    assert "bad.json:1: " in together[2]
+    for name in ("a.txt", "b.txt", "c.txt"):
+        assert (tmp_path / "two" / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
+    assert not (tmp_path / "two" / "bad.json").exists()
+
+
+def test_jobs_over_one_file_keep_its_order(tag, tmp_path):
+    (tmp_path / "a.txt").write_text("".join(f"ala ma kota {n}\n" for n in range(500)), encoding="utf-8")
+    alone = tag(str(tmp_path / "a.txt"))
+    together = tag(str(tmp_path / "a.txt"), "--jobs", "2", "--output", str(tmp_path / "out.txt"))
+    assert together[0] == 0
+    assert (tmp_path / "out.txt").read_text(encoding="utf-8") == alone[1]
+
+
+def test_no_process_at_all_is_wrong_usage(tag):
+    assert tag("--jobs", "0", stdin="ala\n")[0] == 2
