@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from crfpunct.casing import CLASSES, WRITTEN_SIGNS, Spelling, from_lines, to_lin
 from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.errors import ModelError
-from crfpunct.marks import label, split_mark
+from crfpunct.marks import MARK_CHARACTERS, label, split_mark
 from crfpunct.tables import Tables
 from crfpunct.templates import FeatureSet
 
@@ -108,20 +109,27 @@ def heard(document: Document) -> tuple[Document, list[int] | None]:
     text = " ".join(document.words)
     if not any(sign in text for sign in WRITTEN_SIGNS):
         return document, None
-    words: list[str] = []
-    marks: list[str] = []
-    places: list[int] = []
-    given = document.marks or [""] * len(document.words)
-    for place, (word, mark) in enumerate(zip(document.words, given, strict=True)):
-        inner, run = split_mark(word.strip(WRITTEN_SIGNS))
-        inner = inner.rstrip(WRITTEN_SIGNS)
-        if inner:
-            words.append(inner)
-            marks.append(mark or label(run))
-            places.append(place)
-        elif marks:
-            marks[-1] = marks[-1] or mark or label(run)
+    words = document.words.copy()
+    marks = [""] * len(words) if document.marks is None else document.marks.copy()
+    places: list[int] | None = None
+    last = -1  # the place of the last word that is left
+    for place in [i for i, word in enumerate(words) if word[0] in _EDGES or word[-1] in _EDGES]:
+        bare, run = split_mark(words[place].strip(WRITTEN_SIGNS))
+        words[place] = bare.rstrip(WRITTEN_SIGNS)
+        marks[place] = marks[place] or label(run)
+        if not words[place]:
+            if place and words[place - 1]:
+                last = place - 1
+            if last >= 0:
+                marks[last] = marks[last] or marks[place]
+            places = []
+    if places is not None:
+        places = [i for i, word in enumerate(words) if word]
+        words, marks = list(compress(words, words)), list(compress(marks, words))
     return Document(document.id, words, marks=marks, source=document.source), places
+
+
+_EDGES = frozenset(WRITTEN_SIGNS + MARK_CHARACTERS)
 
 
 class _Forms(dict[str, str]):

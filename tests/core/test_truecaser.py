@@ -21,11 +21,11 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from crfpunct import attributes, estimators, templates, truecaser
 from crfpunct.attributes import Batch
-from crfpunct.casing import CLASSES, case_class
+from crfpunct.casing import CLASSES, WRITTEN_SIGNS, case_class
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError, ModelError
 from crfpunct.estimators import Progress, PunctuationCRF, TruecasingCRF
-from crfpunct.marks import strip
+from crfpunct.marks import label, split_mark, strip
 from crfpunct.model_folder import pack
 from crfpunct.truecaser import Truecaser, heard
 
@@ -127,6 +127,8 @@ def test_what_is_heard_of_a_text(tokens):
         assert view is document
         places = list(range(len(tokens)))
     assert len(view.words) == len(view.marks) == len(places)
+    if view is not document:
+        assert (view.words, view.marks) == plainly_heard(document)
     assert all(word in document.words[place] for word, place in zip(view.words, places, strict=True))
     # What is left out is signs and marks only.
     left_out = set(range(len(tokens))) - set(places)
