@@ -53,7 +53,7 @@ def _first_letter(word: str) -> int:
     return -1
 
 
-_JOINTS = re.compile("([-‑–'’])")
+_JOINTS = re.compile("([-‑–'’/])")
 
 
 def _parts(word: str) -> Iterator[tuple[str, str]]:
@@ -177,15 +177,18 @@ def learn(texts: Iterable[tuple[Sequence[str], Sequence[str]]], lowered: Callabl
         for word, mark in zip(words, marks, strict=True):
             if not any(letter.isalnum() for letter in word):
                 continue  # a quotation sign between a full stop and the next sentence
+            form = normalize("NFC", word)
+            key = lowered(form)
+            case = case_class(form)
             if not opening:
-                form = normalize("NFC", word)
-                key = lowered(form)
-                case = case_class(form)
                 classes[key][case] += 1
-                if case == "MIXED" and len(key) == len(form):
+            if case == "MIXED" and len(key) == len(form):
+                pairs = list(zip(_parts(key), _parts(form), strict=True))
+                if not opening:
                     mixed[key][form] += 1
-                    for (part, _), (part_form, _) in zip(_parts(key), _parts(form), strict=True):
-                        mixed[part][part_form] += 1
+                # Of a compound that opens a sentence only the first part has the sentence's capital.
+                for (part, _), (part_form, _) in pairs[opening:]:
+                    mixed[part][part_form] += 1
             opening = mark in SENTENCE_ENDS
     casing = {word: _described(counts) for word, counts in classes.items() if counts.total() >= _LEAST_COUNT}
     commonest = {word: min(forms.items(), key=lambda item: (-item[1], item[0])) for word, forms in mixed.items()}

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from crfpunct import casing
+from crfpunct import casing, tables
 from crfpunct.casing import CLASSES, Spelling, case_class, from_lines, learn, to_lines
+from crfpunct.observations import FIRST_VALUE
 
 TURKISH = Spelling(upper={"i": "İ", "ı": "I"})
 
@@ -234,6 +235,23 @@ def test_the_spelling_seen_most_often_is_learned():
         "-mer": "-Mer",
         "mcdonald": "McDonald",
     }
+
+
+def test_of_a_compound_that_opens_a_sentence_all_parts_but_the_first_are_learned():
+    assert learned(*["Berry-sur-Mer/. x"] * 2).surface == {"-sur": "-sur", "-mer": "-Mer"}
+    assert learned(*["PRL/Unia/. x"] * 2).surface == {"/unia": "/Unia"}
+
+
+def test_the_values_of_the_lexicon_are_few_enough_for_product_tables():
+    values = {
+        casing._described(Counter(dict.fromkeys(CLASSES, rest)) + Counter({case: most}))
+        for case in CLASSES
+        for most in range(1, 200)
+        for rest in range(4)
+    }
+    assert values >= {"UPPER mostly many", "LOWER at times few"}
+    # With the empty value of words that have no entry.
+    assert FIRST_VALUE + len(values) + 1 <= tables._FEW_VALUES
 
 
 def test_words_are_learned_composed():
