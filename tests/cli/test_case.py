@@ -91,7 +91,7 @@ def test_words_with_a_capital_are_kept_if_asked_for(tag):
 def test_case_alone(tag):
     """Marks that are there already then decide."""
     assert tag("--no-punct", stdin="kot ma dom. dom ma kota, kot dom\n")[1] == "Kot ma dom. Dom ma kota, kot dom\n"
-    assert tag("--no-punct", stdin="kot ma dom dom ma kota\n")[1] == "Kot ma dom dom ma kota\n"
+    assert tag("--no-punct", stdin="kot ma dom i dom ma kota\n")[1] == "Kot ma dom i dom ma kota\n"
     # A model that knows nothing else does the same.
     assert tag("--no-punct", stdin="kot ma dom. dom ma kota\n", model="case")[1] == "Kot ma dom. Dom ma kota\n"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import itertools
 import unicodedata
 from collections import Counter
@@ -22,10 +21,6 @@ letters = st.text(
     st.characters(categories=["Lu", "Ll", "Lt", "Lo", "Mn", "Nd"]) | st.sampled_from("'’-.\"1"), max_size=9
 )
 words = any_words | letters
-
-
-def test_the_examples_in_the_documentation_are_true():
-    assert doctest.testmod(casing).failed == 0
 
 
 # ---------------------------------------------------------------- classes
