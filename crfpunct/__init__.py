@@ -1,8 +1,8 @@
 """Punctuation and capitals for speech-recogniser output, with classical CRFs on a CPU.
 
 >>> import crfpunct
->>> crfpunct.load("pl").restore("dzień dobry jak się pan miewa")
-'dzień dobry, jak się pan miewa?'
+>>> crfpunct.load("pl").restore("minister zapowiedział że rząd przyjmie ustawę jeśli poprze ją sejm")
+'Minister zapowiedział, że rząd przyjmie ustawę, jeśli poprze ją Sejm.'
 """
 
 from __future__ import annotations

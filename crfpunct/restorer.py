@@ -143,8 +143,8 @@ class Restorer:
         """A text with its marks, for readers, its white space as it was; or several, or Documents (with times).
 
         >>> import crfpunct
-        >>> crfpunct.load("pl").restore("dzień dobry jak się pan miewa")
-        'dzień dobry, jak się pan miewa?'
+        >>> crfpunct.load("pl").restore("minister zapowiedział że rząd przyjmie ustawę jeśli poprze ją sejm")
+        'Minister zapowiedział, że rząd przyjmie ustawę, jeśli poprze ją Sejm.'
         """
         if isinstance(text, (str, Document)):
             [restored] = self._restored([text], replace_marks)
@@ -173,13 +173,13 @@ class Restorer:
         yield from stream.end()
 
     def flow(self, pieces: Iterable[str], lookahead: int = LOOKAHEAD) -> Iterator[str]:
-        """A text that comes in pieces, with its marks, as one text: each word at most `lookahead` words later.
+        r"""A text that comes in pieces, with its marks, as one text: each word at most `lookahead` words later.
 
-        A piece may end anywhere, also inside a word. White space comes back as it was.
+        A piece may end anywhere, also inside a word. White space comes back as it was, and so does case.
 
         >>> import crfpunct
-        >>> "".join(crfpunct.load("pl").flow(["dzień dob", "ry jak się ", "pan miewa\n"]))
-        'dzień dobry, jak się pan miewa?\n'
+        >>> "".join(crfpunct.load("pl").flow(["minister zapow", "iedział że rząd ", "przyjmie ustawę\n"]))
+        'minister zapowiedział, że rząd przyjmie ustawę.\n'
         """
         stream = Stream(self._places(), lookahead)
         printed = ""  # the last word given back, if its mark is still to be printed

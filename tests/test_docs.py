@@ -9,6 +9,7 @@ the repository's `docs/`, in the folder that the page names ("The examples … r
 
 from __future__ import annotations
 
+import doctest
 import os
 import re
 import shutil
@@ -97,6 +98,14 @@ def test_the_output_is_the_one_shown(page, block, copy):
     if needs_model(block) and "pl" not in resources.shipped("models"):
         pytest.skip("the model pl is not there")
     assert run(block, copy / folder_of(page)) == block
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_shows_its_results(page):
+    """Blocks of Python with prompts are run as doctests, those of a page together."""
+    found = re.findall(r"```python\n(>>> .*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    examples = doctest.DocTestParser().get_doctest("\n".join(found), {}, page.name, str(page), 0)
+    assert doctest.DocTestRunner().run(examples).failed == 0
 
 
 def test_blocks_are_found(tmp_path):

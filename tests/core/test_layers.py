@@ -90,6 +90,9 @@ def test_tagging_imports_numpy_and_nothing_heavier():
     assert not loaded & set(HEAVY)
 
 
-@pytest.mark.parametrize("name", ["marks", "observations", "decoding", "document", "files", "attributes", "templates"])
+DOCUMENTED = ["marks", "observations", "decoding", "document", "files", "attributes", "templates", "casing", "training"]
+
+
+@pytest.mark.parametrize("name", [*DOCUMENTED, "restorer", "__init__"])
 def test_the_examples_in_the_documentation_are_true(name):
     assert doctest.testmod(importlib.import_module(f"crfpunct.{name}")).failed == 0
