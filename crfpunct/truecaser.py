@@ -14,7 +14,7 @@ from crfpunct.casing import CLASSES, WRITTEN_SIGNS, Spelling, from_lines, to_lin
 from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.errors import ModelError
-from crfpunct.marks import MARK_CHARACTERS, label, split_mark
+from crfpunct.marks import label, split_mark
 from crfpunct.tables import Tables
 from crfpunct.templates import FeatureSet
 
@@ -113,7 +113,7 @@ def heard(document: Document) -> tuple[Document, list[int] | None]:
     marks = [""] * len(words) if document.marks is None else document.marks.copy()
     places: list[int] | None = None
     last = -1  # the place of the last word that is left
-    for place in [i for i, word in enumerate(words) if word[0] in _EDGES or word[-1] in _EDGES]:
+    for place in [i for i, word in enumerate(words) if not word.isalnum()]:
         bare, run = split_mark(words[place].strip(WRITTEN_SIGNS))
         words[place] = bare.rstrip(WRITTEN_SIGNS)
         marks[place] = marks[place] or label(run)
@@ -127,9 +127,6 @@ def heard(document: Document) -> tuple[Document, list[int] | None]:
         places = [i for i, word in enumerate(words) if word]
         words, marks = list(compress(words, words)), list(compress(marks, words))
     return Document(document.id, words, marks=marks, source=document.source), places
-
-
-_EDGES = frozenset(WRITTEN_SIGNS + MARK_CHARACTERS)
 
 
 class _Forms(dict[str, str]):
