@@ -210,7 +210,7 @@ def answer(process, size, seconds=30.0):
     found = b""
     until = time.monotonic() + seconds
     while len(found) < size and select.select([process.stdout], [], [], max(0, until - time.monotonic()))[0]:
-        chunk = os.read(process.stdout.fileno(), size)
+        chunk = os.read(process.stdout.fileno(), size - len(found))
         if not chunk:
             break
         found += chunk
