@@ -6,7 +6,7 @@ import math
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +24,7 @@ from crfpunct.document import Document
 from crfpunct.errors import CorpusError, TemplateError
 from crfpunct.observations import MARK
 from crfpunct.tables import Tables
-from crfpunct.truecaser import Truecaser
+from crfpunct.truecaser import Truecaser, heard
 
 _MOST_LABELS = 255  # a model folder keeps label numbers as bytes
 
@@ -194,13 +194,24 @@ class TruecasingCRF(_ChainCRF):
         Raises CorpusError where the text has no capitals, or nothing but capitals.
         """
         self.features_ = templates.load(self.features)
-        classes = [[case_class(word) for word in d.words] for d in X] if y is None else y
+        spelling = casing.Spelling(upper=self.features_.upper)
+        views = [heard(document) for document in X]  # as `Truecaser` looks at what it is given
+        texts = [view for view, _ in views]
+        given = [[case_class(word) for word in d.words] for d in X] if y is None else y
+        classes = [c if at is None else [c[i] for i in at] for c, (_, at) in zip(given, views, strict=True)]
         _check_case(classes)
-        learned = casing.learn((d.words, d.marks or [""] * len(d.words)) for d in X)
+        learned = casing.learn(((d.words, d.marks or [""] * len(d.words)) for d in texts), spelling.lowered)
         lexicons = {**self.features_.lexicons, **dict.fromkeys(self.features_.learned, learned.casing)}
-        self._fit(X, classes, "LOWER", self.features_.templates, lexicons)
+        if spelling.upper:
+            texts = [replace(d, words=[spelling.lowered(word) for word in d.words]) for d in texts]
+        self._fit(texts, classes, "LOWER", self.features_.templates, lexicons)
         self.truecaser_ = Truecaser(self.chain_, casing.Spelling(learned.surface, self.features_.upper))
         return self
+
+    def predict(self, X: Sequence[Document]) -> list[list[str]]:
+        """The class of every word."""
+        check_is_fitted(self, "chain_")
+        return self.truecaser_.classes(X)
 
     def score(self, X: Sequence[Document], y: Sequence[Sequence[str]] | None = None) -> float:
         """The F1 of every class but LOWER, weighted by how often it occurs in y."""

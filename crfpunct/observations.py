@@ -426,13 +426,17 @@ PAUSE_OBSERVATIONS: Mapping[str, tuple[Callable[[Pauses, int], Values], tuple[st
 MARK_VALUES = ("no mark", *MARKS, "other mark")
 
 
+class _MarkNumbers(dict[str, int]):
+    def __missing__(self, mark: str) -> int:
+        return len(MARK_VALUES) - 1
+
+
 def mark_numbers(marks: Iterable[Sequence[str] | None], lengths: Iterable[int]) -> IntArray:
     """The numbers in `MARK_VALUES` of the documents' marks, end to end; 0 where a document has none."""
-    number = {mark: i for i, mark in enumerate(("", *MARKS))}
-    other = len(number)
+    number = _MarkNumbers({mark: i for i, mark in enumerate(("", *MARKS))})
     found: list[int] = []
     for given, length in zip(marks, lengths, strict=True):
-        found += [0] * length if given is None else [number.get(mark, other) for mark in given]
+        found += [0] * length if given is None else map(number.__getitem__, given)
     return np.array(found, dtype=np.int64)
 
 

@@ -66,6 +66,8 @@ class Restorer:
         With probabilities, `Document.probabilities` says how probable each word's mark is. Where `ready` says that
         the next document cannot be had without waiting, what is there is tagged at once.
         """
+        if case and not punct and self.truecaser is None:
+            raise ModelError("the model has no case part, only punctuation; train one with --task case --into.")
         for batch in _batches(documents, ready):
             tagged = self._tagged(batch, replace_marks, probabilities) if punct else batch
             if case and self.truecaser is not None:

@@ -454,9 +454,7 @@ def _numbering(
         return _Entries(values, numbers, UNSEEN)
     number_of = dict(zip(values, numbers, strict=True))
     if observation.lexicon:
-        entries = lexicons[observation.lexicon]
-        of_entries = [number_of.get(value, UNSEEN) for value in entries.values()]
-        return _Entries(entries, of_entries, number_of.get("", UNSEEN))
+        return _Listed(lexicons[observation.lexicon], number_of)
     if observation.name in ("prefix", "suffix") and (1 + len(set("".join(values)))) ** observation.n < 2**62:
         return _Affixes(observation, values)
     return _OneByOne(observation, number_of)
@@ -473,6 +471,19 @@ class _Entries:
     def of(self, forms: _Forms) -> NDArray[np.int32]:
         entry, otherwise = self._entries.get, self._otherwise
         return np.frombuffer(b"".join([entry(word, otherwise) for word in forms.words]), dtype=np.int32)
+
+
+class _Listed:
+    """The classes of words in a lexicon, which may have many more entries than a text has words."""
+
+    def __init__(self, entries: Mapping[str, str], numbers: Mapping[str, int]) -> None:
+        self._entries = entries
+        self._numbers = numbers
+
+    def of(self, forms: _Forms) -> NDArray[np.int32]:
+        entry, number = self._entries.get, self._numbers.get
+        found = [number(entry(word, ""), UNSEEN) for word in forms.words]
+        return np.array(found, dtype=np.int32)
 
 
 class _OneByOne:

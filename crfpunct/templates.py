@@ -147,6 +147,10 @@ def _load(path: Path, copies: Mapping[str, bytes] | None, mistakes: _Mistakes, s
     learned = dict(base.learned if base else {})
     for name, file in _table(parsed, "lexicon", mistakes).items():
         if file == {"learned": "casing"}:
+            if name != "casing":
+                mistakes.append(
+                    f'lexicon: {name} = {{ learned = "casing" }}; what is learned is called casing; name it so'
+                )
             lexicons[name], learned[name] = {}, "casing"
             continue
         if not _is_plain_name(file):

@@ -107,5 +107,5 @@ def sniff(head: bytes) -> bool:
     """The first line that is no comment has a third and a fourth field in seconds."""
     for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[:50]:
         if line.strip() and not line.startswith(b";;"):
-            return bool(re.match(rb"\s*\S+\s+\S+\s+([\d.]+\s+[\d.]+\s+\S|\*\s+\*\s+<ALT)", line))
+            return bool(re.match(rb"\s*\S+\s+\S+\s+(\d[\d.]*\s+\d[\d.]*\s+\S|\*\s+\*\s+<ALT)", line))
     return False
