@@ -204,6 +204,15 @@ def test_case_joins_a_model_that_is_there(run, corpus, tmp_path):
     assert model_folder.read(tmp_path / "model").files.keys() == after.files.keys()
 
 
+def test_case_alone_needs_a_case_part(run, corpus, tmp_path):
+    assert run("train", corpus, "--features", "small.toml", "--out", "model")[0] == 0
+    (tmp_path / "t.txt").write_text("ala.\n", encoding="utf-8")
+    code, out, err = run("tag", "t.txt", "--model", "model", "--no-punct")
+    assert (code, out) == (1, "")
+    assert err == "crfpunct: the model has no case part, only punctuation; train one with --task case --into.\n"
+    assert run("tag", "t.txt", "--model", "model", "--no-punct", "--no-case") == (0, "ala.\n", "")
+
+
 def test_both_tasks_from_one_text(run, tmp_path):
     (tmp_path / "cased.txt").write_text(CASED, encoding="utf-8")
     assert run("train", "cased.txt", "--task", "both", "--out", "model", "--max-iterations", "20")[0] == 0
