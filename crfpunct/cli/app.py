@@ -61,3 +61,13 @@ def main() -> None:
         # `crfpunct tag … | head`: the reader left. Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        # A full disk, a device that went away: the machine's trouble, not the program's.
+        if _debug or error.errno is None:
+            raise
+        typer.echo(
+            f"crfpunct: {error.filename or 'output'}: {error.strerror}; nothing more could be written.", err=True
+        )
+        # What is still in the buffer cannot be written either, and Python would complain of it once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
