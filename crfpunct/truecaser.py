@@ -137,7 +137,8 @@ class _Forms(dict[str, str]):
         self._spelling, self._case = spelling, case
 
     def __missing__(self, word: str) -> str:
-        form = self[word] = self._spelling.spell(word, self._case)
+        # An address is not a word: https://example.org and jan@example.org stay as they are.
+        form = self[word] = word if "@" in word or "://" in word else self._spelling.spell(word, self._case)
         return form
 
 

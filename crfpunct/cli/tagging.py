@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from crfpunct.restorer import Restorer
 
 
+_DEFAULT_MODEL = "pl"
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to the program."""
     app.command()(tag)
@@ -31,7 +34,9 @@ def tag(
         list[str] | None,
         typer.Argument(metavar="[INPUT…]", help="Texts to restore; - is standard input (the default)."),
     ] = None,
-    model: Annotated[str, typer.Option(help="A model folder, or the name of a shipped model.")] = "pl",
+    model: Annotated[
+        str | None, typer.Option(help="A model folder, or the name of a shipped model (default: the shipped pl).")
+    ] = None,
     times: Annotated[
         str | None,
         typer.Option(help="Folder or .tar.gz of .clntmstmp files with the word times, matched by text id."),
@@ -89,6 +94,9 @@ def tag(
     Words come out as they went in, in the same order, but for their case; only marks are added. With word
     times (in the input, or from --times) the pauses between the words are used too. From a pipe that stays
     open, each line is answered as soon as it is there.
+
+    Formats: text, paragraphs, srt, vtt, whisper, vosk, ctm, jsonl, conll, tags, words-json, wikipunct,
+    poleval2022, clntmstmp, aligned; for output also sentences.
     """
     from crfpunct import formats
     from crfpunct.marks import Typography
@@ -116,12 +124,18 @@ def tag(
     for name in filter(None, (from_, to)):
         formats.module(name)  # an unknown one is refused before anything is loaded
     restorer = None
-    if not (no_punct and no_case):
+    if no_punct and no_case:
+        model = None
+    else:
+        from crfpunct import resources
         from crfpunct.restorer import load
 
+        # The default does not depend on what stands in the working folder.
+        model = model or str(resources.shipped("models").get(_DEFAULT_MODEL, _DEFAULT_MODEL))
         restorer = load(model)
+        name = Path(model).name
         if restorer.manifest.get("non_commercial"):
-            note(f"model {model}: for non-commercial use only, as its training data are; see its card.md.")
+            note(f"model {name}: for non-commercial use only, as its training data are; see its card.md.")
     word_times = None
     if times is not None:
         from crfpunct.formats.clntmstmp import Times
@@ -146,14 +160,14 @@ def tag(
     elif jobs != 1 and len(inputs) > 1 and output is not None and "-" not in inputs and word_times is None:
         from crfpunct import parallel
 
-        job = _Job(replace(way, restorer=None), None if restorer is None else model, from_, to)
+        job = _Job(replace(way, restorer=None), model, from_, to)
         for outcome in parallel.each(job, list(zip(inputs, targets, strict=True)), jobs):
             if isinstance(outcome, CrfpunctError):
                 failed += 1
                 typer.echo(f"crfpunct: {outcome}", err=True)
             else:
                 way.kept += outcome
-    elif jobs != 1 and len(inputs) == 1 and restorer is not None and way.is_by_line(inputs[0], from_, to):
+    elif jobs != 1 and len(inputs) == 1 and model is not None and way.is_by_line(inputs[0], from_, to):
         from crfpunct import parallel
         from crfpunct.files import open_output
 
@@ -350,39 +364,30 @@ def _stream_one(name: str, restorer: Restorer, lookahead: int, target: str | Pat
 
 def models() -> None:
     """List the models at hand: language, tasks, size, score, data and licence."""
-    from rich.console import Console
-    from rich.table import Table
-
     from crfpunct import model_folder, resources
 
-    table = Table("model", "language", "task", "score", "commercial use", "MB", "data", "licence", box=None)
     for name, folder in resources.shipped("models").items():
         manifest = model_folder.read(folder).manifest
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        use = "non-commercial use only" if manifest["non_commercial"] else "any use"
+        typer.echo(f"{name}  language {manifest['language'] or 'not stated'}, {use}, {size / 1e6:.1f} MB, {folder}")
         for task in ("punct", "case"):
             if task in manifest:
                 entry = manifest[task]
-                allowed = "no" if entry["non_commercial"] else "yes"
-                data, licence = entry["data"] or "–", entry["licence"] or "–"
-                table.add_row(
-                    name,
-                    manifest["language"] or "–",
-                    task,
-                    _score(task, entry),
-                    allowed,
-                    f"{size / 1e6:.1f}",
-                    data,
-                    licence,
+                typer.echo(f"    {task}: {_score(task, entry)}")
+                typer.echo(
+                    f"        data: {entry['data'] or 'not stated'}; licence: {entry['licence'] or 'not stated'}"
                 )
-    Console().print(table)
 
 
 def _score(task: str, entry: Mapping[str, Any]) -> str:
     """The cross-validated score in a few characters."""
     scores = entry["scores"]
     if not scores:
-        return "–"
+        return "not cross-validated"
     if task == "case":
-        return f"F1 {scores['f1']['mean']:.1f}"
+        return f"F1 of words with a capital {scores['f1']['mean']:.1f}"
     kinds = {"timed": "with times", "text": "text only"}
-    return ", ".join(f"F1 {scores[kind]['all']['mean']:.1f} {about}" for kind, about in kinds.items() if kind in scores)
+    return "weighted F1 " + ", ".join(
+        f"{scores[kind]['all']['mean']:.1f} {about}" for kind, about in kinds.items() if kind in scores
+    )

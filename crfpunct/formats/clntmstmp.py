@@ -138,7 +138,11 @@ class Times:
     def notes(self) -> list[str]:
         """What the user should know after all documents: texts without times, texts with other words."""
         notes = []
-        if self.missing:
+        if self.missing and len(self.missing) == self.texts:
+            notes.append(
+                f"none of the {self.texts} texts has an id that occurs in {self.source}; their text alone is used."
+            )
+        elif self.missing:
             notes.append(
                 f"{len(self.missing)} of {self.texts} texts have no word times in {self.source} "
                 f"({_first(self.missing)}); their text alone is used."
