@@ -25,6 +25,8 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
     Raises CorpusError where the file is missing, is a folder, cannot be read, or is damaged as an archive.
     """
     if str(path) == STDIO:
+        if sys.stdin is None:
+            raise CorpusError("-: there is no standard input; name a file.")
         yield sys.stdin.buffer
         return
     path = Path(path)
@@ -75,18 +77,27 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
     After an exception there is no output, and a file that stood there before is as it was.
     """
     if str(path) == STDIO:
+        if sys.stdout is None:
+            raise CorpusError("-: there is no standard output; name a file with --output.")
         # newline="" everywhere: the writers decide about line ends.
         sys.stdout.reconfigure(encoding="utf-8", newline="")  # type: ignore[union-attr]
         yield sys.stdout
         sys.stdout.flush()
         return
-    path = Path(path)
+    if not str(path):
+        raise CorpusError("the output has an empty name; name a file.")
+    given, path = path, Path(os.path.realpath(path))  # a link stays, and what it points at is replaced
     if path.is_dir():
-        raise CorpusError(f"{path}: is a folder, expected the name of a file to write; add one.")
+        raise CorpusError(f"{given}: is a folder, expected the name of a file to write; add one.")
+    if path.exists() and not path.is_file():
+        # A device or a named pipe is written to; a file of its name in its place would destroy it.
+        with open(path, "w", encoding="utf-8", newline="") as stream:
+            yield stream
+        return
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     except OSError as error:
-        raise CorpusError(f"{path}: cannot be written ({error.strerror}); check the folder.") from error
+        raise CorpusError(f"{given}: cannot be written ({error.strerror}); check the folder.") from error
     try:
         with open(handle, "w", encoding="utf-8", newline="") as stream:
             yield stream

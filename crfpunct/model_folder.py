@@ -64,7 +64,7 @@ def write(folder: str | Path, content: ModelFolder, force: bool = False) -> None
 
     Raises ModelError where the folder exists and `force` is not given, or where it exists and is no model.
     """
-    folder = Path(folder)
+    folder = Path(folder).resolve()
     check_free(folder, force)
     manifest = {"format": FORMAT, **content.manifest}
     manifest["sha256"] = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(content.files.items())}
@@ -86,7 +86,7 @@ def write(folder: str | Path, content: ModelFolder, force: bool = False) -> None
             # A folder cannot be renamed over a full one: the old one steps aside first.
             folder.rename(aside)
             scratch.rename(folder)
-            shutil.rmtree(aside)
+            shutil.rmtree(aside, ignore_errors=True)
         else:
             scratch.rename(folder)
     except BaseException as error:
@@ -102,7 +102,7 @@ def _manifest_sum(manifest: Mapping[str, Any]) -> str:
     """The manifest's own checksum: of all it says, this sum left out, in one spelling."""
     sums = {name: value for name, value in manifest["sha256"].items() if name != MANIFEST}
     text = json.dumps({**manifest, "sha256": sums}, sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _umask() -> int:
@@ -119,6 +119,18 @@ def check_free(folder: Path, force: bool) -> None:
         raise ModelError(f"{folder}: exists and is not a model folder; name another --out.")
     if not force and any(folder.iterdir()):
         raise ModelError(f"{folder}: a model is there already; name another --out, or add --force to replace it.")
+    if others := _other_files(folder):
+        raise ModelError(f"{folder}: holds {others[0]} as well, which is no part of the model; move it away first.")
+
+
+def _other_files(folder: Path) -> list[str]:
+    """Files in a model's folder that its manifest does not list: replacing the model would delete them."""
+    try:
+        listed = {MANIFEST, *json.loads((folder / MANIFEST).read_bytes())["sha256"]}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return []  # a damaged model is replaced as a whole
+    found = (path for path in sorted(folder.rglob("*")) if not path.is_dir())
+    return [str(path.relative_to(folder)) for path in found if path.relative_to(folder).as_posix() not in listed]
 
 
 def read(folder: str | Path) -> ModelFolder:
@@ -129,7 +141,7 @@ def read(folder: str | Path) -> ModelFolder:
         manifest = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError) as error:
         raise ModelError(f"{folder}: no {MANIFEST} in it, so it is not a model folder; check the path.") from error
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise ModelError(f"{path}: cannot be read ({error}); {_REMEDY}.") from error
     if not isinstance(manifest, dict) or type(manifest.get("format")) is not int:
         raise ModelError(f"{path}: no format number in it; expected {FORMAT}; {_REMEDY}.")
@@ -151,6 +163,8 @@ def read(folder: str | Path) -> ModelFolder:
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise ModelError(f"{path}: names a file outside the folder ({name}); {_REMEDY}.")
         try:
+            if (folder / name).exists() and not (folder / name).is_file():
+                raise ValueError("it is no regular file")
             files[name] = (folder / name).read_bytes()
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error

@@ -44,6 +44,9 @@ from crfpunct.observations import MARK, PAUSE_OBSERVATIONS, SIZED, WORD_OBSERVAT
 from crfpunct.resources import find_features
 
 MAX_OFFSET = 16
+MAX_FAMILY = 10_000
+MAX_OPTION = 1_000_000
+_PLACEHOLDER = re.compile(r"\{(\w*)\}")
 _USE = re.compile(r"(?:lexicon\.(?P<lexicon>[\w-]+)|(?P<name>[a-z_]+)(?P<n>\d*))\[(?P<offset>[+-]?\d+)\]")
 
 
@@ -92,6 +95,9 @@ _SECTIONS = {"extends", "template", "lexicon", "train", "text"}
 _TEMPLATE_KEYS = {"name", "use", "for", "min_count"}
 
 
+_SHOWN = 20  # mistakes that one message names
+
+
 class _Mistakes(list[str]):
     """Collects what is wrong with a file, so that one run shows all of it."""
 
@@ -101,7 +107,8 @@ class _Mistakes(list[str]):
         self.append(f"{where}unknown {what} {found!r}; {hint}")
 
     def kind(self, where: str, key: str, found: Any, expected: str) -> None:
-        self.append(f"{where}{key} = {found!r}; expected {expected}")
+        shown = repr(found)
+        self.append(f"{where}{key} = {shown[:60] + '…' if len(shown) > 60 else shown}; expected {expected}")
 
 
 def load(name: str | Path) -> FeatureSet:
@@ -122,7 +129,8 @@ def _loaded(path: Path, copies: Mapping[str, bytes] | None) -> FeatureSet:
     if not mistakes and not loaded.templates:
         mistakes.append("no [[template]] in it; a feature file needs at least one")
     if mistakes:
-        raise TemplateError(f"{path}: " + "; ".join(mistakes) + ".")
+        shown = [*mistakes[:_SHOWN], *([f"and {len(mistakes) - _SHOWN} more"] if len(mistakes) > _SHOWN else [])]
+        raise TemplateError(f"{path}: " + "; ".join(shown) + ".")
     return loaded
 
 
@@ -135,8 +143,8 @@ def _load(path: Path, copies: Mapping[str, bytes] | None, mistakes: _Mistakes, s
     raw = _bytes(path, copies)
     try:
         parsed = tomllib.loads(raw.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TemplateError(f"{path}: not a TOML file: {error}.") from error
+    except (ValueError, RecursionError) as error:  # tomllib's own errors among them
+        raise TemplateError(f"{path}: not a TOML file: {str(error)[:200]}.") from error
     for key in parsed.keys() - _SECTIONS:
         mistakes.unknown("", "section", key, _SECTIONS)
 
@@ -254,8 +262,8 @@ def _options(given: dict[str, Any], defaults: TrainOptions, mistakes: _Mistakes)
     for key, value in given.items():
         if key not in known:
             mistakes.unknown("[train]: ", "key", key, known)
-        elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            mistakes.kind("[train]: ", key, value, "a number of at least 0")
+        elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_OPTION:
+            mistakes.kind("[train]: ", key, value, f"a number from 0 to {MAX_OPTION:,}")
         elif key == "max_iterations" and (not isinstance(value, int) or value < 1):
             mistakes.kind("[train]: ", key, value, "a whole number of at least 1")
         else:
@@ -284,8 +292,14 @@ def _expand(
         mistakes.kind(where, "for", family, "lists of values, such as { n = [2, 3] }")
     if len(mistakes) > before:
         return []
+    if math.prod(len(values) for values in family.values()) > MAX_FAMILY:
+        mistakes.append(f"{where}for has more than {MAX_FAMILY:,} combinations; list fewer values")
+        return []
     assert isinstance(use, list)  # both checked above; said again for the type checker
     assert isinstance(name, str)
+    if any(set("{}") & set(_PLACEHOLDER.sub("", u)) for u in use):
+        mistakes.append(f"{where}use = {use!r}: a placeholder is a name in braces, such as {{n}}")
+        return []
     found = []
     for values in itertools.product(*family.values()):
         member = dict(zip(family, values, strict=True))

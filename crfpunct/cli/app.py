@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from typing import Annotated
 
 import typer
 
 from crfpunct import __version__
 from crfpunct.cli import scoring, tagging, training
+from crfpunct.cli.notes import fail
 from crfpunct.errors import CrfpunctError
 
 app = typer.Typer(
@@ -50,12 +53,15 @@ def _options(
 
 def main() -> None:
     """Run the program; data errors are one line on stderr and exit code 1, a closed pipe ends quietly."""
+    if threading.current_thread() is threading.main_thread():
+        # Ended from outside, the program still takes its temporary files with it.
+        signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     try:
         app()
     except CrfpunctError as error:
         if _debug:
             raise
-        typer.echo(f"crfpunct: {error}", err=True)
+        fail(error)
         sys.exit(1)
     except BrokenPipeError:
         # `crfpunct tag … | head`: the reader left. Python would complain once more when it flushes at exit.
@@ -65,9 +71,8 @@ def main() -> None:
         # A full disk, a device that went away: the machine's trouble, not the program's.
         if _debug or error.errno is None:
             raise
-        typer.echo(
-            f"crfpunct: {error.filename or 'output'}: {error.strerror}; nothing more could be written.", err=True
-        )
+        typer.echo(f"crfpunct: {error.filename or 'output'}: {error.strerror}; the command ends here.", err=True)
         # What is still in the buffer cannot be written either, and Python would complain of it once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if sys.stdout is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

@@ -17,6 +17,12 @@ def note(text: str) -> None:
         typer.echo(f"crfpunct: {text}", err=True)
 
 
+def fail(error: Exception) -> None:
+    """Print an error as one line, whatever names of files stand in it."""
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(error))
+    typer.echo(f"crfpunct: {text}", err=True)
+
+
 @contextlib.contextmanager
 def progress() -> Iterator[Callable[[str, int, int, str], None]]:
     """Progress bars on stderr if that is a terminal; gives a function of (what, done, total, text to show)."""

@@ -82,7 +82,7 @@ def evaluate(
     format: _From = None,
     reference_format: _ReferenceFrom = None,
     one_document: _OneDocument = False,
-    trials: Annotated[int, typer.Option("--trials", min=1, help="Resamples for the intervals.")] = 1_000,
+    trials: Annotated[int, typer.Option("--trials", min=1, max=1_000_000, help="Resamples for the intervals.")] = 1_000,
     seed: _Seed = 0,
     confidence: _Confidence = 95.0,
 ) -> None:
@@ -132,7 +132,9 @@ def compare(
     format: _From = None,
     reference_format: _ReferenceFrom = None,
     one_document: _OneDocument = False,
-    trials: Annotated[int, typer.Option("--trials", min=1, help="Random swaps, and resamples, of documents.")] = 10_000,
+    trials: Annotated[
+        int, typer.Option("--trials", min=1, max=1_000_000, help="Random swaps, and resamples, of documents.")
+    ] = 10_000,
     seed: _Seed = 0,
     confidence: _Confidence = 95.0,
 ) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crfpunct.cli.notes import note
+from crfpunct.cli.notes import fail, note
 from crfpunct.errors import CorpusError, CrfpunctError
 
 if TYPE_CHECKING:
@@ -142,6 +142,8 @@ def tag(
 
         word_times = Times(times)
     inputs = inputs or ["-"]
+    if inputs.count("-") > 1:
+        raise typer.BadParameter("standard input (-) can be read once only; name it once.")
     if "-" in inputs and sys.stdin is None:
         raise CorpusError("-: there is no standard input; name a file.")
     if "-" in inputs and sys.stdin.isatty():
@@ -164,7 +166,7 @@ def tag(
         for outcome in parallel.each(job, list(zip(inputs, targets, strict=True)), jobs):
             if isinstance(outcome, CrfpunctError):
                 failed += 1
-                typer.echo(f"crfpunct: {outcome}", err=True)
+                fail(outcome)
             else:
                 way.kept += outcome
     elif jobs != 1 and len(inputs) == 1 and model is not None and way.is_by_line(inputs[0], from_, to):
@@ -244,7 +246,7 @@ def _said(work: Callable[[], None], inputs: int) -> bool:
     except CrfpunctError as error:
         if inputs == 1:
             raise
-        typer.echo(f"crfpunct: {error}", err=True)
+        fail(error)
         return True
     return False
 

@@ -43,14 +43,14 @@ def train(
         int, typer.Option(min=0, help="Cross-validate with so many folds; the scores go into the model (0: do not).")
     ] = 0,
     jobs: Annotated[int, typer.Option(min=1, help="Folds that are trained side by side.")] = 1,
-    c1: Annotated[float | None, typer.Option(min=0, help="L1 penalty (default: the feature file's).")] = None,
-    c2: Annotated[float | None, typer.Option(min=0, help="L2 penalty (default: the feature file's).")] = None,
+    c1: Annotated[float | None, typer.Option(min=0, max=1e6, help="L1 penalty (default: the feature file's).")] = None,
+    c2: Annotated[float | None, typer.Option(min=0, max=1e6, help="L2 penalty (default: the feature file's).")] = None,
     max_iterations: Annotated[
-        int | None, typer.Option(min=1, help="Iterations at most (default: the feature file's).")
+        int | None, typer.Option(min=1, max=1_000_000, help="Iterations at most (default: the feature file's).")
     ] = None,
     bias: Annotated[
         float | None,
-        typer.Option(min=0, help="Added to the score of every mark when tagging: more places it more often."),
+        typer.Option(min=0, max=1e6, help="Added to the score of every mark when tagging: more places it more often."),
     ] = None,
     language: Annotated[str | None, typer.Option(help="Language of the texts, for the card.")] = None,
     data: Annotated[str | None, typer.Option(help="Name of the texts, for the card.")] = None,

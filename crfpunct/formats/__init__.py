@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import os
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -106,6 +107,11 @@ def guess(path: str | Path, head: bytes) -> str:
 def identify(path: str | Path, stream: Pipe | None = None) -> str:
     """The format in which `read` would read a path; nothing of standard input is used up."""
     file = _files(path)[0]
+    if str(file) != STDIO and os.path.exists(file) and not os.path.isfile(file):
+        raise CorpusError(
+            f"{file}: is no regular file, so its format cannot be found out beforehand; name it with --from, or use - "
+            f"for standard input."
+        )
     with _opened(file, stream) as opened:
         return guess(file, _peek(opened))
 

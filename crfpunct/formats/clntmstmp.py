@@ -213,7 +213,7 @@ def read_archive(path: Path) -> Iterator[Document]:
                 while limited.read(1 << 16):
                     pass
                 raise
-    except (tarfile.TarError, zlib.error) as error:
+    except (tarfile.TarError, zlib.error, ValueError, RecursionError, OverflowError) as error:
         raise CorpusError(f"{path}: damaged archive ({error}); fetch it again.") from error
 
 

@@ -86,7 +86,8 @@ def _from_stream(stream: io.BufferedReader, path: str | Path, format: str | None
     chosen = format or formats.guess(path, head)
     if chosen in _LINE_FORMATS:
         return _from_lines(read_lines(stream, name), name, chosen)
-    return _from_documents(formats.module(chosen).read(stream, name), name)
+    options = chosen.partition(":")[2]
+    return _from_documents(formats.module(chosen).read(stream, name, *([options] if options else [])), name)
 
 
 def _from_lines(numbered: Iterable[tuple[int, str]], name: str, format: str) -> Text:

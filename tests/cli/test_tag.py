@@ -420,3 +420,20 @@ def test_jobs_over_one_file_keep_its_order(tag, tmp_path):
 
 def test_no_process_at_all_is_wrong_usage(tag):
     assert tag("--jobs", "0", stdin="ala\n")[0] == 2
+
+
+def test_what_can_be_read_once_only_is_not_looked_at_twice(tag, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    code, out, err = tag(str(tmp_path / "pipe"))
+    assert (code, out) == (1, "")
+    assert "pipe: is no regular file, so its format cannot be found out beforehand; name it with --from" in err
+
+
+def test_a_name_with_a_line_break_stays_in_one_line(tag):
+    code, _, err = tag("no\nfile.txt")
+    assert code == 1
+    assert len(err.splitlines()) == 1
+
+
+def test_standard_input_is_named_once(tag):
+    assert tag("-", "-", stdin="ala\n")[0] == 2

@@ -198,3 +198,30 @@ def test_a_dash_is_standard_output(monkeypatch):
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="latin-1", newline="\r\n"))
     write("-", "żółw\n")
     assert raw.getvalue() == "żółw\n".encode()
+
+
+def test_a_link_stays_and_what_it_points_at_is_replaced(tmp_path):
+    (tmp_path / "real.txt").write_text("old", encoding="utf-8")
+    (tmp_path / "link.txt").symlink_to("real.txt")
+    with open_output(tmp_path / "link.txt") as out:
+        out.write("new")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real.txt").read_text(encoding="utf-8") == "new"
+
+
+def test_a_named_pipe_is_written_to_and_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with open_output(tmp_path / "pipe") as out:
+        out.write("ala")
+    assert os.read(reader, 10) == b"ala"
+    os.close(reader)
+    assert (tmp_path / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize("opened", ["stdin", "stdout"])
+def test_standard_streams_that_are_closed(opened, monkeypatch):
+    monkeypatch.setattr(sys, opened, None)
+    opener = open_input if opened == "stdin" else open_output
+    with pytest.raises(CorpusError, match="there is no standard"), opener("-"):
+        pass

@@ -342,3 +342,27 @@ def test_what_are_no_arrays(raw):
 def test_arrays_that_the_folder_does_not_list():
     with pytest.raises(ModelError, match=r"^punct\.npz: cannot be read as arrays \('punct\.npz'\); "):
         ModelFolder({}, {}).arrays("punct.npz")
+
+
+def test_files_of_the_users_own_are_not_replaced_with_the_model(tmp_path):
+    write(tmp_path / "pl", CONTENT)
+    (tmp_path / "pl" / "NOTES.md").write_text("mine", encoding="utf-8")
+    with pytest.raises(ModelError, match=r"holds NOTES\.md as well, which is no part of the model"):
+        write(tmp_path / "pl", CONTENT, force=True)
+    assert (tmp_path / "pl" / "NOTES.md").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_link_to_a_model_stays_a_link(tmp_path):
+    write(tmp_path / "pl", CONTENT)
+    (tmp_path / "link").symlink_to("pl")
+    write(tmp_path / "link", CONTENT, force=True)
+    assert (tmp_path / "link").is_symlink()
+    assert read(tmp_path / "pl").files == read(tmp_path / "link").files
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "pl"]
+
+
+def test_a_manifest_nested_without_end(tmp_path):
+    write(tmp_path / "pl", CONTENT)
+    (tmp_path / "pl" / "model.json").write_text("[" * 100_000, encoding="utf-8")
+    with pytest.raises(ModelError, match=r"model\.json: cannot be read"):
+        read(tmp_path / "pl")

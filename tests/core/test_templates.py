@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -179,9 +181,9 @@ def template(*lines) -> str:
             "template 't': use = ['word[{j}]'] names a placeholder that `for` (k) does not list",
         ),
         (template('use = ["word[{}]"]', "for = { k = [1] }"), "names a placeholder that `for` (k) does not list"),
-        (template('use = ["word[{k.x}]"]', "for = { k = [1] }"), "names a placeholder that `for` (k) does not list"),
-        (template('use = ["word[{k[0]}]"]', "for = { k = [1] }"), "names a placeholder that `for` (k) does not list"),
-        (template('use = ["word[{k"]', "for = { k = [1] }"), "names a placeholder that `for` (k) does not list"),
+        (template('use = ["word[{k.x}]"]', "for = { k = [1] }"), "a placeholder is a name in braces, such as {n}"),
+        (template('use = ["word[{k[0]}]"]', "for = { k = [1] }"), "a placeholder is a name in braces, such as {n}"),
+        (template('use = ["word[{k"]', "for = { k = [1] }"), "a placeholder is a name in braces, such as {n}"),
         (template('use = ["lexicon.x[0]"]'), "template 't': unknown lexicon 'x'; known: none"),
         ('[[template]]\nuse = ["word[0]"]', "template number 1: has no name"),
         (ONE + '[[template]]\nname = "again"\nuse = ["word[0]"]', "template 'again' repeats 'w': both use word[0]"),
@@ -190,11 +192,11 @@ def template(*lines) -> str:
         ("template = [1]", "template = [1]; expected tables, each headed [[template]]"),
         ("train = 1\n" + ONE, "train = 1; expected a table, [train]"),
         ("[train]\nc3 = 1\n" + ONE, "[train]: unknown key 'c3'; known: bias, c1, c2, max_iterations"),
-        ("[train]\nc1 = -1\n" + ONE, "[train]: c1 = -1; expected a number of at least 0"),
-        ("[train]\nc1 = nan\n" + ONE, "[train]: c1 = nan; expected a number of at least 0"),
-        ("[train]\nc2 = inf\n" + ONE, "[train]: c2 = inf; expected a number of at least 0"),
-        ('[train]\nc1 = "1"\n' + ONE, "[train]: c1 = '1'; expected a number of at least 0"),
-        ("[train]\nc2 = true\n" + ONE, "[train]: c2 = True; expected a number of at least 0"),
+        ("[train]\nc1 = -1\n" + ONE, "[train]: c1 = -1; expected a number from 0 to 1,000,000"),
+        ("[train]\nc1 = nan\n" + ONE, "[train]: c1 = nan; expected a number from 0 to 1,000,000"),
+        ("[train]\nc2 = inf\n" + ONE, "[train]: c2 = inf; expected a number from 0 to 1,000,000"),
+        ('[train]\nc1 = "1"\n' + ONE, "[train]: c1 = '1'; expected a number from 0 to 1,000,000"),
+        ("[train]\nc2 = true\n" + ONE, "[train]: c2 = True; expected a number from 0 to 1,000,000"),
         ("[train]\nmax_iterations = 0\n" + ONE, "[train]: max_iterations = 0; expected a whole number of at least 1"),
         ("[train]\nmax_iterations = 1.5\n" + ONE, "max_iterations = 1.5; expected a whole number of at least 1"),
         ("[text]\nhyphen = '-'\n" + ONE, "[text]: unknown key 'hyphen'; known: dash"),
@@ -307,3 +309,23 @@ def test_a_folder_instead_of_a_feature_file(tmp_path):
 def test_numbers_of_toml_are_numbers(load):
     assert load("[train]\nc1 = 0\nc2 = 1e-3\n" + ONE).options == TrainOptions(c1=0, c2=1e-3)
     assert load("[train]\nbias = 1\n" + ONE).options == TrainOptions(bias=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('use = ["word[{n:>99}]"]\nfor = { n = [1] }', "a placeholder is a name in braces, such as {n}"),
+        (
+            f'use = ["word[{{n}}]"]\nfor = {{ n = {[*range(200)]}, k = {[*range(200)]} }}',
+            "more than 10,000 combinations",
+        ),
+    ],
+)
+def test_families_without_end_are_refused(load, text, message):
+    with pytest.raises(TemplateError, match=re.escape(message)):
+        load('[[template]]\nname = "t"\n' + text)
+
+
+def test_a_message_names_twenty_mistakes_at_most(load):
+    with pytest.raises(TemplateError, match=r"; and 30 more\.$"):
+        load("".join(f"a{i} = 1\n" for i in range(50)) + ONE)
