@@ -30,9 +30,11 @@ def crfsuite_with(chain: LinearChain, path: Path) -> pycrfsuite.Tagger:
     trainer = pycrfsuite.Trainer("lbfgs", {"c1": 0.0, "max_iterations": 1, "feature.possible_transitions": True}, False)
     rows, columns = np.nonzero(chain.weights)
     trainer.append([[str(row)] for row in rows.tolist()], [str(column) for column in columns.tolist()])
-    # Once more with its first label: an attribute that has all labels equally often would get no weight at all.
+    # Once more with its first label, and with force: an attribute gets no weight for a label that it has as often as
+    # chance would have it.
     once, first = np.unique(rows, return_index=True)
-    trainer.append([[str(row)] for row in once.tolist()], [str(column) for column in columns[first].tolist()])
+    force = 2.0 * len(chain.labels)
+    trainer.append([{str(row): force} for row in once.tolist()], [str(column) for column in columns[first].tolist()])
     trainer.append([["0"]] * len(chain.labels), [str(label) for label in range(len(chain.labels))])
     trainer.train(str(path))
     tagger = pycrfsuite.Tagger()
