@@ -29,12 +29,6 @@ from crfpunct.templates import Template
 WORDS = ["ala", "ma", "kota", "a", "kot", "ma", "alę", "w", "domu"]
 
 
-@pytest.fixture(autouse=True)
-def _importable(monkeypatch):
-    """Workers look for this module's functions on the path of the process that starts them."""
-    monkeypatch.syspath_prepend(Path(__file__).resolve().parents[1])
-
-
 def a_restorer() -> Restorer:
     """A model of random weights, so that most words get a mark."""
     rng = np.random.default_rng(0)
@@ -117,11 +111,23 @@ def test_a_bad_line_has_its_number_in_the_file(lines, jobs):
 # ---------------------------------------------------------------- each
 
 
-def halved(number: int) -> int:
-    if number % 2:
-        raise CorpusError(f"{number}: is odd, expected an even number.")
-    time.sleep(0.01 * (number % 3))
-    return number // 2
+def made_halved():
+    """A function that travels to workers as code, since they may not find this module to import it from."""
+
+    def halved(number: int) -> int:
+        import time
+
+        from crfpunct.errors import CorpusError
+
+        if number % 2:
+            raise CorpusError(f"{number}: is odd, expected an even number.")
+        time.sleep(0.01 * (number % 3))
+        return number // 2
+
+    return halved
+
+
+halved = made_halved()
 
 
 def assert_halves(found: list[object]) -> None:
