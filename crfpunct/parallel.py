@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from crfpunct import formats
-from crfpunct.errors import CrfpunctError
+from crfpunct.errors import CorpusError, CrfpunctError
 from crfpunct.formats.promise import Promise
 from crfpunct.restorer import Restorer, load
 
@@ -73,6 +73,8 @@ def _outcome(work: Callable[[Item], Result], item: Item, parent: int) -> Result 
         return work(item)
     except CrfpunctError as error:
         return error
+    except OSError as error:  # a file that the machine will not let us read is that item's trouble alone
+        return CorpusError(f"{error.filename or item}: {error.strerror or error}.")
 
 
 # ---------------------------------------------------------------- shards of one file

@@ -243,7 +243,9 @@ def _said(work: Callable[[], None], inputs: int) -> bool:
     """Whether the work on one of several inputs failed; the error is printed, and the others go on."""
     try:
         work()
-    except CrfpunctError as error:
+    except BrokenPipeError:
+        raise
+    except (CrfpunctError, OSError) as error:
         if inputs == 1:
             raise
         fail(error)

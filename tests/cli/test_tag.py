@@ -437,3 +437,14 @@ def test_a_name_with_a_line_break_stays_in_one_line(tag):
 
 def test_standard_input_is_named_once(tag):
     assert tag("-", "-", stdin="ala\n")[0] == 2
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_name_that_the_machine_refuses_stops_no_other(tag, tmp_path, jobs):
+    (tmp_path / "a.txt").write_text("ala ma kota\n", encoding="utf-8")
+    (tmp_path / "out").mkdir()
+    long = str(tmp_path / ("n" * 300 + ".txt"))
+    code, _, err = tag(long, str(tmp_path / "a.txt"), "--output", str(tmp_path / "out"), "--jobs", jobs)
+    assert code == 1
+    assert "1 of 2 inputs failed" in err
+    assert (tmp_path / "out" / "a.txt").read_text(encoding="utf-8") == "ala ma kota.\n"
