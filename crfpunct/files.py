@@ -101,11 +101,16 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
     try:
         with open(handle, "w", encoding="utf-8", newline="") as stream:
             yield stream
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)  # mkstemp makes files that only their owner can read
+        os.chmod(name, 0o666 & ~umask())  # mkstemp makes files that only their owner can read
         os.replace(name, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
         raise
+
+
+def umask() -> int:
+    """The permissions that new files of this process do not get; it can be read only by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import shutil
 import tempfile
 import zipfile
@@ -27,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crfpunct.errors import ModelError
+from crfpunct.files import umask
 
 #: Raised by one whenever an older program could no longer read the folder.
 FORMAT = 1
@@ -81,7 +81,7 @@ def write(folder: str | Path, content: ModelFolder, force: bool = False) -> None
             (scratch / name).write_bytes(data)
         text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
         (scratch / MANIFEST).write_text(text, encoding="utf-8", newline="")
-        scratch.chmod(0o777 & ~_umask())
+        scratch.chmod(0o777 & ~umask())
         if folder.exists():
             # A folder cannot be renamed over a full one: the old one steps aside first.
             folder.rename(aside)
@@ -103,12 +103,6 @@ def _manifest_sum(manifest: Mapping[str, Any]) -> str:
     sums = {name: value for name, value in manifest["sha256"].items() if name != MANIFEST}
     text = json.dumps({**manifest, "sha256": sums}, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def check_free(folder: Path, force: bool) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crfpunct.casing import CLASSES, WRITTEN_SIGNS, Spelling, from_lines, to_lines
+from crfpunct.casing import WRITTEN_SIGNS, Spelling, from_lines, to_lines
 from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.errors import ModelError
@@ -140,6 +140,3 @@ class _Forms(dict[str, str]):
         # An address is not a word: https://example.org and jan@example.org stay as they are.
         form = self[word] = word if "@" in word or "://" in word else self._spelling.spell(word, self._case)
         return form
-
-
-__all__ = ["CLASSES", "Truecaser"]

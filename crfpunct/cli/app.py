@@ -71,7 +71,7 @@ def main() -> None:
         # A full disk, a device that went away: the machine's trouble, not the program's.
         if _debug or error.errno is None:
             raise
-        typer.echo(f"crfpunct: {error.filename or 'output'}: {error.strerror}; the command ends here.", err=True)
+        fail(f"{error.filename or 'output'}: {error.strerror}; the command ends here.")
         # What is still in the buffer cannot be written either, and Python would complain of it once more.
         if sys.stdout is not None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

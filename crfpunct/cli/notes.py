@@ -17,7 +17,7 @@ def note(text: str) -> None:
         typer.echo(f"crfpunct: {text}", err=True)
 
 
-def fail(error: Exception) -> None:
+def fail(error: Exception | str) -> None:
     """Print an error as one line, whatever names of files stand in it."""
     text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(error))
     typer.echo(f"crfpunct: {text}", err=True)
