@@ -198,9 +198,10 @@ class AttributeIndex:
             for template, keys in zip(self.templates, self.keys, strict=True)
             for part in split_keys(keys, self.radices(template))
         ]
-        flat = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-        small = len(flat) == 0 or flat.max() < 2**16
-        arrays["key_parts"] = flat.astype(np.uint16 if small else np.uint32)
+        kind = np.uint16 if all(part.max(initial=0) < 2**16 for part in parts) else np.uint32
+        # Differences compress to half the size; those below zero wrap around, and adding up wraps back.
+        flat = np.concatenate([np.diff(part, prepend=0) for part in parts]) if parts else np.zeros(0, dtype=np.int64)
+        arrays["key_parts"] = flat.astype(kind)
         arrays["key_count"] = np.array([len(k) for k in self.keys], dtype=np.int64)
         return arrays
 
@@ -224,11 +225,12 @@ class AttributeIndex:
                 if len(values[observation]) != count:
                     raise ValueError(f"{len(values[observation])} values of {observation}, expected {count}")
                 position += size
-            flat = arrays["key_parts"].astype(np.int64)
+            flat = arrays["key_parts"]
             components, position = [], 0
             for template, count in zip(templates, arrays["key_count"].tolist(), strict=True):
                 width = len(template.use)
-                components.append(list(flat[position : position + width * count].reshape(width, count)))
+                differences = flat[position : position + width * count].reshape(width, count)
+                components.append(list(np.cumsum(differences, axis=1, dtype=flat.dtype).astype(np.int64)))
                 position += width * count
             if position != len(flat):
                 raise ValueError(f"{len(flat)} parts of keys, expected {position}")

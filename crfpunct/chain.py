@@ -43,13 +43,27 @@ class LinearChain:
             scores += self.weights[ids[:, m]]
         return scores
 
+    def rounded(self) -> LinearChain:
+        """The chain as a model folder keeps it: weights in steps, without the attributes that this leaves no weight.
+
+        A weight is the square of a whole number up to 127, times its sign and a scale, so that small weights, which
+        are most of them, lie close (docs/model-format.md states what this costs). To round again changes nothing.
+        """
+        steps, scale = _steps(self.weights)
+        keep = steps.any(axis=1)
+        weights = np.vstack([np.zeros(len(self.labels)), _of_steps(steps[keep], scale)])
+        return LinearChain(self.labels, self.index.select(keep), weights, self.transition, self.bias)
+
     def to_arrays(self) -> dict[str, NDArray[np.generic]]:
-        """The index and, per attribute, the labels that have a weight, with their weights."""
-        rows, columns = np.nonzero(self.weights[1:])
-        return self.index.to_arrays() | {
-            "weight_count": np.bincount(rows, minlength=self.index.count).astype(np.uint8),
+        """The index and, per attribute, the labels that have a weight, with their weights; both `rounded`."""
+        chain = self.rounded()
+        steps, scale = _steps(chain.weights)
+        rows, columns = np.nonzero(steps[1:])
+        return chain.index.to_arrays() | {
+            "weight_count": np.bincount(rows, minlength=chain.index.count).astype(np.uint8),
             "weight_label": columns.astype(np.uint8),
-            "weight": self.weights[1:][rows, columns],
+            "weight": steps[1:][rows, columns],
+            "weight_scale": np.array(scale),
             "transition": self.transition,
             "bias": self.bias,
         }
@@ -61,17 +75,35 @@ class LinearChain:
         templates: tuple[Template, ...],
         lexicons: Mapping[str, Mapping[str, str]],
     ) -> LinearChain:
-        """The inverse of `to_arrays`; ModelError where the arrays do not fit together."""
+        """The `rounded` chain from its arrays; ModelError where they do not fit together."""
         index = AttributeIndex.from_arrays(arrays, templates, lexicons)
         size = len(labels)
         try:
             weights = np.zeros((index.count + 1, size))
             rows = np.repeat(np.arange(1, index.count + 1), arrays["weight_count"])
-            weights[rows, arrays["weight_label"]] = arrays["weight"]
+            weights[rows, arrays["weight_label"]] = _of_steps(arrays["weight"], float(arrays["weight_scale"]))
             transition = arrays["transition"].astype(np.float64)
             bias = arrays["bias"].astype(np.float64)
             if transition.shape != (size, size) or bias.shape != (size,):
                 raise ValueError(f"transitions of shape {transition.shape}, bias of {bias.shape} for {size} labels")
-        except (KeyError, ValueError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, IndexError) as error:
             raise ModelError(f"its weights do not fit its attributes ({error}); train or fetch it again.") from error
         return LinearChain(tuple(labels), index, weights, transition, bias)
+
+
+_MOST_STEPS = 127  # of an int8, on either side of 0
+
+
+def _steps(weights: NDArray[np.float64]) -> tuple[NDArray[np.int8], float]:
+    """The nearest whole numbers to the roots of the weights, with the weights' signs; the scale of their squares."""
+    size = np.abs(weights)
+    # A scale of 24 bits times the square of a byte is exact, so that what was rounded is read back bit by bit.
+    scale = float(np.float32(size.max(initial=0.0) / _MOST_STEPS**2))
+    steps = np.rint(np.sqrt(size / scale)) if scale else size * 0
+    return (np.sign(weights) * steps).astype(np.int8), scale
+
+
+def _of_steps(steps: NDArray[np.int8], scale: float) -> NDArray[np.float64]:
+    wide = steps.astype(np.float64)
+    weights: NDArray[np.float64] = scale * wide * np.abs(wide)
+    return weights

@@ -1,7 +1,7 @@
 """A model folder on disk: a manifest, arrays, copies of the feature files, a card.
 
     model.json    format number, sha256 of every other file, and all that the model says about itself
-    *.npz         arrays only, uncompressed so that loading is quick; read without pickle
+    *.npz         arrays only; read without pickle
     templates/    exact copies of the feature files and lexicons that the model was trained with
     card.md       data, licence, intended use, limits, scores
 
@@ -29,7 +29,7 @@ from crfpunct.errors import ModelError
 from crfpunct.files import umask
 
 #: Raised by one whenever an older program could no longer read the folder.
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "model.json"
 _REMEDY = "train it again, or fetch it again from where you have it"
 
@@ -53,9 +53,9 @@ class ModelFolder:
 
 
 def pack(arrays: Arrays) -> bytes:
-    """Arrays as the bytes of an uncompressed `.npz` file; the same arrays always give the same bytes."""
+    """Arrays as the bytes of an `.npz` file; the same arrays give the same bytes with the same zlib."""
     buffer = io.BytesIO()
-    np.savez(buffer, **arrays)  # type: ignore[arg-type]  # zip entries are dated 1980 whatever the clock says
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]  # zip entries are dated 1980 whatever the clock says
     return buffer.getvalue()
 
 

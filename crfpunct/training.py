@@ -324,7 +324,7 @@ def _described(fitted: PunctuationCRF | TruecasingCRF) -> dict[str, Any]:
     return {
         "labels": list(fitted.chain_.labels),
         "options": asdict(fitted.options_),
-        "attributes": fitted.chain_.index.count,
+        "attributes": fitted.chain_.rounded().index.count,
     }
 
 

@@ -11,7 +11,7 @@ import math
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,13 +19,14 @@ import pytest
 import sklearn_crfsuite
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 
 from crfpunct import attributes, estimators, templates
 from crfpunct.attributes import Batch
-from crfpunct.chain import LinearChain
+from crfpunct.chain import LinearChain, _of_steps, _steps
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError, ModelError
 from crfpunct.estimators import Progress, PunctuationCRF, joined_parts
@@ -210,13 +211,46 @@ def test_training_twice_gives_the_same_bytes(feature_file, corpus, features):
 @given(corpus=corpora(), features=feature_files, new=st.lists(documents(), max_size=3))
 def test_a_stored_chain_is_read_back(feature_file, corpus, features, new):
     fitted = PunctuationCRF(feature_file(features), max_iterations=12).fit(corpus)
-    chain = fitted.chain_
-    again = LinearChain.from_arrays(chain.to_arrays(), chain.labels, fitted.features_.templates, {})
+    chain = fitted.chain_.rounded()
+    again = LinearChain.from_arrays(fitted.chain_.to_arrays(), chain.labels, fitted.features_.templates, {})
     assert again.weights.tobytes() == chain.weights.tobytes()
-    assert again.transition.tobytes() == chain.transition.tobytes()
+    assert again.transition.tobytes() == fitted.chain_.transition.tobytes()
     np.testing.assert_array_equal(again.emissions(new), chain.emissions(new))
-    assert not chain.weights[0].any()
-    assert chain.weights[1:].any(axis=1).all()  # attributes without a weight are not kept
+    assert pack(again.to_arrays()) == pack(fitted.chain_.to_arrays())
+    for one in (chain, fitted.chain_):
+        assert not one.weights[0].any()
+        assert one.weights[1:].any(axis=1).all()  # attributes without a weight are not kept
+
+
+@given(
+    hnp.arrays(np.float64, st.tuples(st.integers(1, 9), st.integers(2, 4)), elements=st.floats(-1e9, 1e9)),
+    st.sampled_from([1.0, 1e-9, 1e-60]),
+)
+def test_rounded_weights(weights, unit):
+    """Roots of weights in whole steps of 1/127 of the largest root; the plain way, one by one."""
+    weights = weights * unit
+    steps, scale = _steps(weights)
+    assert steps.dtype == np.int8
+    largest = max((abs(w) for w in weights.flat), default=0.0)
+    for weight, step, found in zip(weights.flat, steps.flat, _of_steps(steps, scale).flat, strict=True):
+        if largest < 1e-30:
+            assert not step
+        elif largest:
+            assert math.isclose(abs(step), 127 * math.sqrt(abs(weight) / largest), rel_tol=0, abs_tol=0.501)
+            assert step == 0 or (step > 0) == (weight > 0)
+            assert math.isclose(found, largest * (step / 127) ** 2 * np.sign(weight), rel_tol=1e-6, abs_tol=0)
+    np.testing.assert_array_equal(_steps(_of_steps(steps, scale))[0], steps)
+    assert _steps(_of_steps(steps, scale))[1] == (scale if steps.any() else 0)
+
+
+def test_rounding_drops_attributes_that_are_left_no_weight(feature_file):
+    fitted = PunctuationCRF(feature_file(), c1=0.0).fit(CORPUS)
+    weights = fitted.chain_.weights.copy()
+    weights[2] = weights.max() * 1e-9
+    chain = replace(fitted.chain_, weights=weights).rounded()
+    kept = fitted.chain_.index.describe()
+    assert chain.index.describe() == kept[:2] + kept[3:]
+    assert chain.index.count == len(chain.weights) - 1
 
 
 def test_chain_arrays_that_do_not_fit(feature_file):
@@ -231,6 +265,7 @@ def test_chain_arrays_that_do_not_fit(feature_file):
         {"weight": arrays["weight"][:-1]},
         {"weight_count": arrays["weight_count"][:-1]},
         {"weight_label": arrays["weight_label"] + 99},
+        {"weight_scale": np.array([1.0, 2.0])},
         {"transition": arrays["transition"][:-1]},
         {"labels": fitted.chain_.labels[:-1]},
     ):
@@ -292,7 +327,7 @@ def test_255_marks_are_stored_whole(feature_file):
     path = feature_file('[[template]]\nname = "w"\nuse = ["word[0]"]')
     corpus = [Document("", [f"w{i}"], marks=[f"m{i}" if i else ""]) for i in range(255)]
     fitted = PunctuationCRF(path, c1=0.0, max_iterations=3).fit(corpus)
-    chain = fitted.chain_
+    chain = fitted.chain_.rounded()
     again = LinearChain.from_arrays(chain.to_arrays(), chain.labels, fitted.features_.templates, {})
     np.testing.assert_array_equal(again.weights, chain.weights)
     with pytest.raises(CorpusError, match=r"^the training set has 256 different marks, expected at most 255; check wh"):

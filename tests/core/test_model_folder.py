@@ -91,7 +91,7 @@ def test_the_same_arrays_give_the_same_bytes():
     assert pack(drawn) == pack({name: array.copy() for name, array in drawn.items()})
     with zipfile.ZipFile(io.BytesIO(pack(drawn))) as archive:  # no clock in it
         assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
-        assert {entry.compress_type for entry in archive.infolist()} == {zipfile.ZIP_STORED}
+        assert {entry.compress_type for entry in archive.infolist()} == {zipfile.ZIP_DEFLATED}
 
 
 def test_the_manifest_names_format_and_checksums(folder):
