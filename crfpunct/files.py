@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import io
 import lzma
 import os
 import sys
@@ -70,11 +71,20 @@ def decode(raw: bytes, where: str) -> str:
         ) from error
 
 
+def unpacked(raw: bytes, name: str) -> bytes:
+    """The bytes of a file that is compressed if its name ends in .gz or .xz; CorpusError where it is damaged."""
+    try:
+        return {".gz": gzip.decompress, ".xz": lzma.decompress}.get(Path(name).suffix.lower(), bytes)(raw)
+    except (gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError) as error:
+        raise CorpusError(f"{name}: damaged {Path(name).suffix} file ({error}); fetch or compress it again.") from error
+
+
 @contextlib.contextmanager
 def open_output(path: str | Path) -> Iterator[TextIO]:
     """Open a text output: standard output for `-`, else a temporary file that takes the name when all went well.
 
-    After an exception there is no output, and a file that stood there before is as it was.
+    A file whose name ends in .gz or .xz is compressed. After an exception there is no output, and a file that stood
+    there before is as it was.
     """
     if str(path) == STDIO:
         if sys.stdout is None:
@@ -99,7 +109,11 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
     except OSError as error:
         raise CorpusError(f"{given}: cannot be written ({error.strerror}); check the folder.") from error
     try:
-        with open(handle, "w", encoding="utf-8", newline="") as stream:
+        with (
+            open(handle, "wb") as raw,
+            _packing(raw, path.suffix.lower()) as packed,
+            io.TextIOWrapper(packed, encoding="utf-8", newline="") as stream,
+        ):
             yield stream
         os.chmod(name, 0o666 & ~umask())  # mkstemp makes files that only their owner can read
         os.replace(name, path)
@@ -107,6 +121,15 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
         raise
+
+
+def _packing(raw: BinaryIO, suffix: str) -> BinaryIO:
+    """Where to write what is to stand in `raw` as the suffix says; the same bytes give the same file."""
+    if suffix == ".xz":
+        return lzma.LZMAFile(raw, "wb", preset=9 | lzma.PRESET_EXTREME)  # type: ignore[return-value]
+    if suffix == ".gz":
+        return gzip.GzipFile("", "wb", fileobj=raw, mtime=0)  # type: ignore[return-value]
+    return raw
 
 
 def umask() -> int:

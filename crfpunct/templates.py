@@ -10,8 +10,9 @@ attribute per token::
     min_count = 2                       # attributes seen less often in training are dropped
 
     [lexicon]
-    conjunctions = "pl-conjunctions.txt"   # beside the file; a word a line, or word TAB class; used as
-                                           # lexicon.conjunctions[1]
+    conjunctions = "pl-conjunctions.txt"   # beside the file; a word a line, or word TAB class TAB class ...; used
+                                           # as lexicon.conjunctions[1]; see `Lexicon`
+    coarse = { file = "pl-classes.txt.xz", column = 2 }   # the second class of each line
     casing = { learned = "casing" }        # not a file: what training learns about the case of words
 
     [text]
@@ -33,14 +34,15 @@ import itertools
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from crfpunct.errors import TemplateError
-from crfpunct.files import read_lines
-from crfpunct.observations import MARK, PAUSE_OBSERVATIONS, SIZED, WORD_OBSERVATIONS, Observation, normal
+from crfpunct.files import read_lines, unpacked
+from crfpunct.observations import MARK, PAUSE_OBSERVATIONS, SIZED, WORD_OBSERVATIONS, Observation, normals
 from crfpunct.resources import find_features
 
 MAX_OFFSET = 16
@@ -60,6 +62,40 @@ class Template:
 
     def __str__(self) -> str:
         return " ".join(f"{observation}[{offset}]" for observation, offset in self.use)
+
+
+@dataclass(frozen=True)
+class Lexicon(Mapping[str, str]):
+    """The class of each word in a list, and of words that are not in it by how they end: the longest ending decides.
+
+    >>> verbs = Lexicon({"być": "be"}, {"ć": "infinitive"})
+    >>> verbs["być"], verbs["robić"], verbs.get("kot", "")
+    ('be', 'infinitive', '')
+    """
+
+    words: Mapping[str, str]
+    endings: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def _longest(self) -> int:
+        return max(map(len, self.endings), default=-1)
+
+    def __getitem__(self, word: str) -> str:
+        found = self.words.get(word)
+        if found is not None:
+            return found
+        for start in range(max(len(word) - self._longest, 0), len(word) + 1 if self.endings else 0):
+            found = self.endings.get(word[start:])
+            if found is not None:
+                return found
+        raise KeyError(word)
+
+    def __iter__(self) -> Iterator[str]:
+        """The words that are listed."""
+        return iter(self.words)
+
+    def __len__(self) -> int:
+        return len(self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,20 +189,22 @@ def _load(path: Path, copies: Mapping[str, bytes] | None, mistakes: _Mistakes, s
     _keep(path.name, raw, files, mistakes)
     lexicons = dict(base.lexicons if base else {})
     learned = dict(base.learned if base else {})
-    for name, file in _table(parsed, "lexicon", mistakes).items():
-        if file == {"learned": "casing"}:
+    for name, given in _table(parsed, "lexicon", mistakes).items():
+        if given == {"learned": "casing"}:
             if name != "casing":
                 mistakes.append(
                     f'lexicon: {name} = {{ learned = "casing" }}; what is learned is called casing; name it so'
                 )
             lexicons[name], learned[name] = {}, "casing"
             continue
-        if not _is_plain_name(file):
-            mistakes.kind("lexicon: ", name, file, 'the name of a file in the same folder, or { learned = "casing" }')
+        file, column = _file_and_column(given)
+        if file is None:
+            expected = 'the name of a file in the same folder, { file = "…", column = 2 } or { learned = "casing" }'
+            mistakes.kind("lexicon: ", name, given, expected)
             continue
         try:
             listed = _bytes(path.parent / file, copies)
-            lexicons[name] = _lexicon(listed, path.parent / file)
+            lexicons[name] = _lexicon(listed, path.parent / file, column)
         except TemplateError as error:
             mistakes.append(str(error).removesuffix("."))
             continue
@@ -215,6 +253,14 @@ def _keep(name: str, raw: bytes, files: dict[str, bytes], mistakes: _Mistakes) -
     if files.get(name, raw) != raw:
         mistakes.append(f"two files are named {name}; rename one, so that a model folder can keep both")
     files[name] = raw
+
+
+def _file_and_column(given: Any) -> tuple[str | None, int]:
+    """What a lexicon's entry names; None where it is none."""
+    entry = given if isinstance(given, dict) else {"file": given}
+    file, column = entry.get("file"), entry.get("column", 1)
+    fits = entry.keys() <= {"file", "column"} and _is_plain_name(file) and type(column) is int and column >= 1
+    return (file, column) if fits else (None, 1)
 
 
 def _is_plain_name(name: Any) -> bool:
@@ -341,16 +387,34 @@ def _observation(
     return Observation(match["name"], int(match["n"] or 0)), offset
 
 
-def _lexicon(raw: bytes, path: Path) -> dict[str, str]:
-    """A word a line, or word TAB class; lines that begin with `#` are comments (source and licence)."""
+def _lexicon(raw: bytes, path: Path, column: int) -> Lexicon:
+    """A word a line, or word TAB class TAB class …: the classes of one column, counted from 1.
+
+    `*ending` stands for all words that end so and are not listed themselves. Lines that begin with `#` are comments
+    (source and licence). A file whose name ends in .xz or .gz is compressed.
+    """
+    lines = [line.removesuffix("\r") for line in _text(unpacked(raw, str(path)), path).split("\n")]
+    rows = [(n, line) for n, line in enumerate(lines, 1) if line and not line.startswith("#") and line.strip()]
     entries: dict[str, str] = {}
-    for number, line in read_lines(io.BytesIO(raw), str(path)):
-        if not line.strip() or line.startswith("#"):
-            continue
-        word, _, value = line.partition("\t")
-        if not word.strip() or "\t" in value:
-            raise TemplateError(f"{path}:{number}: {line!r}; expected a word, or word TAB class.")
-        if normal(word.strip()) in entries:
+    endings: dict[str, str] = {}
+    # All words are normalised at once: a list has tens of thousands of lines, and loading a model reads it.
+    forms = normals([line.partition("\t")[0].strip() for _, line in rows])
+    for (number, line), form in zip(rows, forms, strict=True):
+        word, *classes = line.split("\t")
+        if not word.strip() or len(classes) < column - (column == 1):
+            needed = (
+                "a word, or word TAB class" if column == 1 else f"a word and at least {column} classes, TAB between"
+            )
+            raise TemplateError(f"{path}:{number}: {line!r}; expected {needed}.")
+        known, key = (endings, form[1:]) if word.startswith("*") else (entries, form)
+        if key in known:
             raise TemplateError(f"{path}:{number}: {word.strip()!r} stands twice; remove one of the two lines.")
-        entries[normal(word.strip())] = value.strip() or "yes"
-    return entries
+        known[key] = (classes[column - 1].strip() if classes else "") or "yes"
+    return Lexicon(entries, endings)
+
+
+def _text(raw: bytes, path: Path) -> str:
+    try:
+        return raw.removeprefix(b"\xef\xbb\xbf").decode()
+    except UnicodeDecodeError:  # then line by line, for a message that names the line
+        return "\n".join(line for _, line in read_lines(io.BytesIO(raw), str(path)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import re
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from crfpunct import templates
 from crfpunct.errors import CrfpunctError, TemplateError
 from crfpunct.observations import MARK, PAUSE_OBSERVATIONS, SIZED, WORD_OBSERVATIONS, Observation
-from crfpunct.templates import MAX_OFFSET, TrainOptions
+from crfpunct.templates import MAX_OFFSET, Lexicon, TrainOptions
 
 ONE = '[[template]]\nname = "w"\nuse = ["word[0]"]\n'
 
@@ -83,7 +84,7 @@ def test_a_lexicon_lies_beside_the_file(load):
         '[lexicon]\nsaid = "said.txt"\n[[template]]\nname = "s"\nuse = ["lexicon.said[1]"]',
         said="# ours, MIT\nDodał\n\nrzekł\told\n",
     )
-    assert found.lexicons == {"said": {"dodał": "yes", "rzekł": "old"}}
+    assert found.lexicons == {"said": Lexicon({"dodał": "yes", "rzekł": "old"})}
     assert found.templates[0].use == ((Observation("lexicon", 0, "said"), 1),)
     assert found.files["said.txt"].decode() == "# ours, MIT\nDodał\n\nrzekł\told\n"
 
@@ -255,7 +256,7 @@ def test_nor_two_lexicons_of_one_name(tmp_path, monkeypatch):
     # The same list twice is one file.
     (tmp_path / "said.txt").write_text("rzekł\n")
     found = templates._loaded(tmp_path / "mine.toml", None)
-    assert found.lexicons == {"theirs": {"rzekł": "yes"}, "mine": {"rzekł": "yes"}}
+    assert found.lexicons == {"theirs": Lexicon({"rzekł": "yes"}), "mine": Lexicon({"rzekł": "yes"})}
     assert templates.load_copies("mine", found.files) == found
 
 
@@ -278,7 +279,6 @@ def test_a_file_that_is_not_utf8(tmp_path):
 @pytest.mark.parametrize(
     ("lexicon", "message"),
     [
-        ("a\tb\tc\n", r"said\.txt:1: 'a\\tb\\tc'; expected a word, or word TAB class"),
         ("\tclass\n", r"said\.txt:1: '\\tclass'; expected a word, or word TAB class"),
         ("# words\ndodał\nDodał\n", r"said\.txt:3: 'Dodał' stands twice; remove one of the two lines"),
     ],
@@ -329,3 +329,43 @@ def test_families_without_end_are_refused(load, text, message):
 def test_a_message_names_twenty_mistakes_at_most(load):
     with pytest.raises(TemplateError, match=r"; and 30 more\.$"):
         load("".join(f"a{i} = 1\n" for i in range(50)) + ONE)
+
+
+def test_a_lexicon_knows_words_by_their_endings_and_has_columns(load, tmp_path):
+    listed = "# ours, MIT\nrobić\tverb\tv\n*ić\tinfinitive\ti\n*ć\tother\to\nKot\tnoun\tn\n"
+    (tmp_path / "said.txt.xz").write_bytes(lzma.compress(listed.encode()))
+    uses = '[[template]]\nname = "c"\nuse = ["lexicon.c[0]"]'
+    found = load(f'[lexicon]\nc = {{ file = "said.txt.xz" }}\nd = {{ file = "said.txt.xz", column = 2 }}\n{uses}')
+    words = ["robić", "mówić", "ić", "być", "ć", "kot", "koty", ""]
+    classes = ["verb", "infinitive", "infinitive", "other", "other", "noun", "none", "none"]
+    assert [found.lexicons["c"].get(word, "none") for word in words] == classes
+    assert [found.lexicons["d"].get(word, "-") for word in words] == ["v", "i", "i", "o", "o", "n", "-", "-"]
+    assert list(found.files) == ["mine.toml", "said.txt.xz"]
+    assert templates.load_copies("mine", found.files) == found
+
+
+@given(st.dictionaries(st.text("ab", max_size=3), st.sampled_from("xy")), st.text("abc", max_size=5))
+def test_the_longest_ending_decides(endings, word):
+    by_length = sorted((e for e in endings if word.endswith(e)), key=len)
+    assert Lexicon({}, endings).get(word, "") == (endings[by_length[-1]] if by_length else "")
+    assert Lexicon({word: "listed"}, endings)[word] == "listed"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            '{ file = "said.txt", column = 0 }',
+            r"lexicon: said = .*; expected the name of a file in the same folder, \{",
+        ),
+        ('{ file = "said.txt", colum = 1 }', r"lexicon: said = .*; expected the name of a file in the same folder, \{"),
+        ('{ file = "said.txt", column = 2 }', r"said\.txt:1: 'a\\tb'; expected a word and at least 2 classes"),
+        ('"said.xz"', r"said\.xz: damaged \.xz file"),
+    ],
+)
+def test_a_lexicon_with_a_column_that_is_not_there(tmp_path, given, message):
+    (tmp_path / "said.txt").write_text("a\tb\n")
+    (tmp_path / "said.xz").write_text("a\tb\n")
+    (tmp_path / "mine.toml").write_text(f"[lexicon]\nsaid = {given}\n" + ONE)
+    with pytest.raises(CrfpunctError, match=message):
+        templates.load(tmp_path / "mine.toml")
