@@ -50,7 +50,7 @@ class LinearChain:
         are most of them, lie close (docs/model-format.md states what this costs). To round again changes nothing.
         """
         steps, scale = _steps(self.weights)
-        keep = steps.any(axis=1)
+        keep = np.asarray(steps.any(axis=1))
         weights = np.vstack([np.zeros(len(self.labels)), _of_steps(steps[keep], scale)])
         return LinearChain(self.labels, self.index.select(keep), weights, self.transition, self.bias)
 
