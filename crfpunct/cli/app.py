@@ -6,12 +6,13 @@ import os
 import signal
 import sys
 import threading
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from crfpunct import __version__
-from crfpunct.cli import scoring, tagging, training
+from crfpunct.cli import classes, explaining, notes, scoring, tagging, training
 from crfpunct.cli.notes import fail
 from crfpunct.errors import CrfpunctError
 
@@ -24,7 +25,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (training, tagging, scoring):
+for group in (training, classes, tagging, explaining, scoring):
     group.register(app)
 
 _debug = False
@@ -46,9 +47,35 @@ def _options(
 ) -> None:
     global _debug  # noqa: PLW0603  main() asks for it after the command has failed
     _debug = debug
-    from crfpunct.cli import notes
-
     notes.quiet = quiet
+
+
+class _ReaderLeft(Exception):
+    """Whoever read standard output closed it; typer would end with exit code 1 on the BrokenPipeError itself."""
+
+
+class _Command(typer.core.TyperCommand):
+    """A command that takes --quiet and --debug behind its name as well as before it: `crfpunct tag -q`."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The command's own parameters, those two options, and --help."""
+        *own, help = super().get_params(ctx)
+        program = ctx.find_root().command
+        return [*own, *(option for option in program.params if option.name in ("quiet", "debug")), help]
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        global _debug  # noqa: PLW0603
+        notes.quiet |= ctx.params.pop("quiet")
+        _debug |= ctx.params.pop("debug")
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise _ReaderLeft from error
+
+
+for command in app.registered_commands:
+    command.cls = _Command
 
 
 def main() -> None:
@@ -63,7 +90,7 @@ def main() -> None:
             raise
         fail(error)
         sys.exit(1)
-    except BrokenPipeError:
+    except _ReaderLeft:
         # `crfpunct tag … | head`: the reader left. Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

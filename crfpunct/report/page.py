@@ -112,14 +112,18 @@ def write_comparison(comparison: Comparison, report: Report, out: TextIO) -> Non
     _write(report, drawn, out)
 
 
-def _write(report: Report, drawn: dict[str, list[Figure]], out: TextIO) -> None:
-    title = escape(report.title)
+def write_head(title: str, out: TextIO, css: str = "") -> None:
+    """What every page begins with, up to its body; css: rules of a page's own."""
     out.write(
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{_CSS}</style>\n</head>\n<body>\n"
-        f'<h1>{title}</h1>\n<p class="subtitle">{escape(report.subtitle)}</p>\n'
+        f"<title>{escape(title)}</title>\n<style>{_CSS}{css}</style>\n</head>\n<body>\n"
     )
+
+
+def _write(report: Report, drawn: dict[str, list[Figure]], out: TextIO) -> None:
+    write_head(report.title, out)
+    out.write(f'<h1>{escape(report.title)}</h1>\n<p class="subtitle">{escape(report.subtitle)}</p>\n')
     if report.tables[0].name == "scores":
         _write_cards(report.tables[0], out)
     if report.warnings:
@@ -127,7 +131,7 @@ def _write(report: Report, drawn: dict[str, list[Figure]], out: TextIO) -> None:
         out.write(f'<div class="warnings">{lines}</div>\n')
     for table in report.tables:
         if table.name != "scores":
-            _write_section(table, drawn.get(table.name, ()), out)
+            write_section(table, drawn.get(table.name, ()), out)
     out.write("<footer><p>Signatures: each holds everything that changes its number.</p>\n")
     out.writelines(f"<code>{escape(str(signature))}</code>\n" for signature in report.signatures)
     out.write("</footer>\n</body>\n</html>\n")
@@ -143,7 +147,8 @@ def _write_cards(table: Table, out: TextIO) -> None:
     out.write(f'<p class="note">In percent, each with its {escape(table.columns[2].head)}.</p>\n')
 
 
-def _write_section(table: Table, drawn: Sequence[Figure], out: TextIO) -> None:
+def write_section(table: Table, drawn: Sequence[Figure], out: TextIO) -> None:
+    """A table with its notes, and the figures that belong to it."""
     out.write(f'<section id="{escape(table.name)}">\n<h2>{escape(table.title)}</h2>\n')
     if table.name != "confusion" or not drawn:  # the figure holds the same numbers
         _write_table(table, out)

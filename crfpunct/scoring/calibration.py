@@ -1,0 +1,60 @@
+"""Are probabilities honest? Reliability counts and the expected calibration error.
+
+Shapes: T tokens, L labels, B bins of equal width over [0, 1]. The last axis of every table holds (tokens, sum of their
+probabilities, tokens where the label was right). Tables of several folds or texts are added; scores come last.
+
+Sources: Naeini, Cooper, Hauskrecht (2015) for the error, Kull et al. (2019) for its form by class.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crfpunct.scoring.counts import percentage
+
+#: Bins that a reliability diagram has by default.
+BINS = 10
+
+
+def counts(
+    probabilities: NDArray[np.float64],
+    reference: NDArray[np.int64],
+    placed: NDArray[np.int64] | None = None,
+    bins: int = BINS,
+) -> NDArray[np.float64]:
+    """Reliability counts of every label, (L, B, 3).
+
+    probabilities (T, L) in [0, 1]; reference (T,), the right label of each token. A token counts for every label, into
+    the bin of that label's probability; with `placed` (T,), the labels that were decided for, only for that one, so
+    that the table asks how often a label is right where it was placed.
+
+    >>> counts(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0, 0]), bins=2)[1].tolist()
+    [[1.0, 0.1, 0.0], [1.0, 0.8, 0.0]]
+    """
+    tokens, labels = probabilities.shape
+    bin_of = np.minimum((probabilities * bins).astype(np.int64), bins - 1)
+    right = reference[:, None] == np.arange(labels)
+    chosen = np.ones((tokens, labels), dtype=bool) if placed is None else placed[:, None] == np.arange(labels)
+    cell = (bin_of + np.arange(labels) * bins)[chosen]
+    size = labels * bins
+    columns = [np.bincount(cell, values[chosen], minlength=size) for values in (chosen, probabilities, right)]
+    return np.stack(columns, axis=-1).astype(np.float64).reshape(labels, bins, 3)
+
+
+def confidence(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean probability, in percent: (..., 3) -> (...); `nan` where no token is."""
+    return percentage(table[..., 1], table[..., 0])
+
+
+def accuracy(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How often the label was right, in percent: (..., 3) -> (...); `nan` where no token is."""
+    return percentage(table[..., 2], table[..., 0])
+
+
+def expected_calibration_error(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The distance between probability and how often it comes true, averaged over tokens, in percentage points.
+
+    (..., B, 3) -> (...): Σ over bins of |Σ p - right| / tokens; `nan` where no token is.
+    """
+    return percentage(np.abs(table[..., 1] - table[..., 2]).sum(axis=-1), table[..., 0].sum(axis=-1))
