@@ -17,6 +17,18 @@ from typing import BinaryIO, TextIO
 from crfpunct.errors import CorpusError
 
 STDIO = "-"
+_OPENERS = {".gz": gzip.open, ".tgz": gzip.open, ".xz": lzma.open, ".txz": lzma.open}
+
+#: The first bytes of files that are no text.
+_SIGNATURES = {
+    b"\x1f\x8b": "gzip data",
+    b"\xfd7zXZ\0": "xz data",
+    b"BZh91AY&SY": "bzip2 data",
+    b"\x28\xb5\x2f\xfd": "zstd data",
+    b"PK\x03\x04": "a zip archive",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"%PDF-": "a PDF",
+}
 
 
 @contextlib.contextmanager
@@ -31,7 +43,7 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
         yield sys.stdin.buffer
         return
     path = Path(path)
-    opener = {".gz": gzip.open, ".xz": lzma.open}.get(path.suffix.lower(), open)
+    opener = _OPENERS.get(path.suffix.lower(), open)
     try:
         stream: BinaryIO = opener(path, "rb")  # type: ignore[operator]
     except FileNotFoundError as error:
@@ -45,6 +57,29 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
             yield stream
     except (gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError) as error:
         raise CorpusError(f"{path}: damaged {path.suffix} file ({error}); fetch or compress it again.") from error
+
+
+def signature(head: bytes) -> str:
+    """What a file is whose first bytes are those of an archive or a PDF; empty for anything else.
+
+    >>> signature(b"PK\\x03\\x04..."), signature(b"ala ma kota")
+    ('a zip archive', '')
+    """
+    return next((kind for start, kind in _SIGNATURES.items() if head.startswith(start)), "")
+
+
+def check_text(head: bytes, where: str) -> None:
+    """Raise CorpusError where the first bytes of a file show that it is no UTF-8 text."""
+    zeros = head.count(0)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "UTF-16"
+    elif zeros > len(head) // 8 and zeros in (head[::2].count(0), head[1::2].count(0)):
+        encoding = "UTF-16LE" if head[1::2].count(0) else "UTF-16BE"  # ASCII characters have their zeros on one side
+    elif kind := signature(head) or ("a file of many NUL bytes" if zeros > len(head) // 8 else ""):
+        raise CorpusError(f"{where}: is {kind}, expected text as UTF-8; unpack it or name the text itself.")
+    else:
+        return
+    raise CorpusError(f"{where}: is {encoding}, expected UTF-8; convert it with iconv -f {encoding} -t UTF-8.")
 
 
 def read_lines(stream: BinaryIO, source: str) -> Iterator[tuple[int, str]]:
@@ -65,6 +100,7 @@ def decode(raw: bytes, where: str) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
+        check_text(raw, where)
         raise CorpusError(
             f"{where}: byte {error.start + 1} (0x{raw[error.start]:02x}) is not UTF-8; "
             f"convert the file, for example with iconv -f WINDOWS-1250 -t UTF-8."

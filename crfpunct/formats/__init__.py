@@ -22,7 +22,7 @@ import numpy as np
 from crfpunct import marks
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError
-from crfpunct.files import STDIO, open_input
+from crfpunct.files import STDIO, check_text, open_input
 from crfpunct.formats.pipe import Pipe
 from crfpunct.marks import Typography
 
@@ -31,6 +31,7 @@ _COMPRESSED = (".gz", ".xz")
 _POLEVAL_INPUT = "in.tsv"
 _POLEVAL_GOLD = "expected.tsv"
 _WITH_OPTIONS = ("conll",)
+_PLAIN_TEXT = ("text", "paragraphs", "sentences", "wikipunct", "poleval2022")  # as they are written
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +94,7 @@ def guess(path: str | Path, head: bytes) -> str:
 
     Plain text is what is left when no other format knows its own.
     """
-    name = Path(path)
-    suffix = (name.with_suffix("") if name.suffix.lower() in _COMPRESSED else name).suffix.lower()
-    candidates = [known for known, format in FORMATS.items() if suffix in format.suffixes]
+    candidates = _with_suffix(path)
     if len(candidates) == 1:
         return candidates[0]
     for known in candidates or FORMATS:
@@ -114,6 +113,24 @@ def identify(path: str | Path, stream: Pipe | None = None) -> str:
         )
     with _opened(file, stream) as opened:
         return guess(file, _peek(opened))
+
+
+def _with_suffix(path: str | Path) -> list[str]:
+    name = Path(path)
+    suffix = (name.with_suffix("") if name.suffix.lower() in _COMPRESSED else name).suffix.lower()
+    return [known for known, format in FORMATS.items() if suffix in format.suffixes]
+
+
+def output_format(path: str | Path, format: str) -> str:
+    """The format of what is written to a path when none is named: that of its suffix, else `format`, the input's.
+
+    Every format that is written as plain text may stand in a `.txt`.
+    """
+    suggested = _with_suffix(path)
+    base = format.partition(":")[0]
+    if len(suggested) != 1 or suggested == [base] or (suggested == ["text"] and base in _PLAIN_TEXT):
+        return format
+    return suggested[0]
 
 
 def _peek(stream: BinaryIO) -> bytes:
@@ -145,7 +162,9 @@ def read(path: str | Path, format: str | None = None, stream: Pipe | None = None
     """
     for file in _files(path):
         with _opened(file, stream) as opened:
-            chosen = format or guess(file, _peek(opened))
+            head = _peek(opened)
+            check_text(head, str(file))
+            chosen = format or guess(file, head)
             options = chosen.partition(":")[2]
             yield from module(chosen).read(opened, str(file), *([options] if options else []))
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError
-from crfpunct.files import open_input, read_lines
+from crfpunct.files import open_input, read_lines, signature
 from crfpunct.marks import Typography, split_mark
 
 SUFFIX = ".clntmstmp"
@@ -28,6 +28,8 @@ _LINE = re.compile(r"\((-1|\d{1,9}),(-1|\d{1,9})\)\s+(\S+)\s*", re.ASCII)
 #: Bounds for archives, far above real ones (WikiPunct: 6 KB a file, 3 MB in all), far below what fills a memory.
 MAX_MEMBER_BYTES = 16 << 20
 MAX_ARCHIVE_BYTES = 512 << 20
+
+_ARCHIVES = f"a folder, or a .tar, .tar.gz or .tar.xz archive, of {SUFFIX} files"
 
 
 def read(stream: BinaryIO, source: str) -> Iterator[Document]:
@@ -199,12 +201,14 @@ class _Limited:
 
 
 def read_archive(path: Path) -> Iterator[Document]:
-    """Yield a document a `.clntmstmp` member of a tar archive (`.tar`, `.tar.gz`, `.tar.xz`), in its order.
+    """Yield a document a `.clntmstmp` member of a tar archive (`.tar`, `.tar.gz`, `.tgz`, `.tar.xz`), in its order.
 
     The archive is read once, as a stream, and never unpacked to disk; members that are no plain files are skipped.
     """
     try:
         with open_input(path) as stream:
+            if kind := signature(stream.peek(16)):  # type: ignore[attr-defined]
+                raise CorpusError(f"{path}: is {kind}, expected {_ARCHIVES}; unpack it, or pack it anew.")
             limited = _Limited(stream, path)
             try:
                 yield from _members(limited, path)
@@ -214,12 +218,17 @@ def read_archive(path: Path) -> Iterator[Document]:
                     pass
                 raise
     except (tarfile.TarError, zlib.error, ValueError, RecursionError, OverflowError) as error:
-        raise CorpusError(f"{path}: damaged archive ({error}); fetch it again.") from error
+        raise CorpusError(f"{path}: damaged archive ({error}), expected {_ARCHIVES}; fetch it again.") from error
 
 
 def _members(stream: _Limited, path: Path) -> Iterator[Document]:
     with tarfile.open(fileobj=stream, mode="r|") as archive:  # type: ignore[call-overload]
         for member in archive:
+            if archive.offset > MAX_ARCHIVE_BYTES:  # tarfile would step over what is not there, block by block
+                raise CorpusError(
+                    f"{path}({member.name}): {member.size} bytes, expected at most {MAX_ARCHIVE_BYTES >> 20} MB in the "
+                    f"whole archive; use a folder of the files instead."
+                )
             if not member.isreg() or not member.name.endswith(SUFFIX):
                 continue
             where = f"{path}({member.name})"

@@ -19,7 +19,8 @@ from crfpunct.formats.places import Markup, Place, Places, Token, keys, pairs, t
 
 _ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.")
 
-_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
+# A string that does not end goes on to the end of its line: to look for its end from each quote would take forever.
+_STRING_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]')
 
 
 def _meaning(escape: str) -> str:

@@ -7,8 +7,9 @@ A file without any tab is text alone, such as `expected.tsv` itself.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from operator import add
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -91,9 +92,11 @@ def _behind(word: str, token: str) -> str | None:
         rest = token[len(word) :]
     else:
         folded = word.casefold()
-        # Folding can change the length (ß, İ), so the word's end is looked for, first where it mostly is.
-        ends = (len(word), *range(len(token) + 1))
-        rest = next((token[end:] for end in ends if token[:end].casefold() == folded), "\0")
+        end = len(word)
+        if token[:end].casefold() != folded:
+            # Folding can change the length (ß, İ), so the word's end is where the folded lengths are equal.
+            end = bisect_left(list(accumulate(len(character.casefold()) for character in token)), len(folded)) + 1
+        rest = token[end:] if token[:end].casefold() == folded else "\0"
     return None if rest.strip(MARK_CHARACTERS) else rest
 
 

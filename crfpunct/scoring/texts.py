@@ -18,14 +18,13 @@ from typing import cast
 from crfpunct import formats, marks
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError
-from crfpunct.files import STDIO, open_input, read_lines
+from crfpunct.files import STDIO, check_text, open_input, read_lines
 from crfpunct.scoring.alignment import AlignedDocument, align_documents
 from crfpunct.scoring.signature import fingerprint
 
 #: Formats whose lines are documents and are scored as they stand.
 _LINE_FORMATS = ("text", "wikipunct")
 _GOLD = "expected.tsv"
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True)
@@ -81,8 +80,7 @@ def read(path: str | Path, format: str | None = None) -> Text:
 
 def _from_stream(stream: io.BufferedReader, path: str | Path, format: str | None, name: str) -> Text:
     head = stream.peek(1 << 13)
-    if head.startswith(_UTF_16) or head.count(b"\0") > len(head) // 8:
-        raise CorpusError(f"{name}: is not UTF-8 but UTF-16 or no text; convert it with iconv -f UTF-16 -t UTF-8.")
+    check_text(head, name)
     chosen = format or formats.guess(path, head)
     if chosen in _LINE_FORMATS:
         return _from_lines(read_lines(stream, name), name, chosen)

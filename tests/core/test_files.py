@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crfpunct.errors import CorpusError
-from crfpunct.files import decode, open_input, open_output, read_lines
+from crfpunct.files import check_text, decode, open_input, open_output, read_lines, signature
 
 COMPRESS = {".txt": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".GZ": gzip.compress}
 
@@ -119,12 +119,41 @@ def test_a_byte_that_is_not_utf8_is_named_with_its_line():
         next(found)
 
 
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ("ala".encode("utf-16"), "is UTF-16, expected UTF-8; convert it with iconv -f UTF-16 -t UTF-8."),
+        ("ala".encode("utf-16le"), "is UTF-16LE, expected UTF-8; convert it with iconv -f UTF-16LE -t UTF-8."),
+        ("żółw ala".encode("utf-16be"), "is UTF-16BE, expected UTF-8; convert it with iconv -f UTF-16BE -t UTF-8."),
+        (b"\0\0\1\2\0\0\0", "is a file of many NUL bytes, expected text as UTF-8; unpack it or name the text itself."),
+        (gzip.compress(b"a"), "is gzip data, expected text as UTF-8; unpack it or name the text itself."),
+        (lzma.compress(b"a"), "is xz data, expected text as UTF-8; unpack it or name the text itself."),
+    ],
+)
+def test_what_is_no_text_is_named(head, message):
+    with pytest.raises(CorpusError) as caught:
+        check_text(head, "a.txt")
+    assert str(caught.value) == f"a.txt: {message}"
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
+def test_text_is_text(text):
+    if not signature(text.encode()):
+        check_text(text.encode(), "a.txt")
+
+
+def test_utf16_is_named_where_a_line_is_decoded():
+    with pytest.raises(CorpusError, match=r"^a\.txt:1: is UTF-16, expected UTF-8; convert it with iconv"):
+        decode("ala".encode("utf-16"), "a.txt:1")
+
+
 @given(st.binary(max_size=20))
 def test_bytes_are_decoded_as_python_does_or_refused(raw):
     try:
         expected = raw.decode()
     except UnicodeDecodeError as error:
-        with pytest.raises(CorpusError, match=rf"^here: byte {error.start + 1} \(0x{raw[error.start]:02x}\) is not"):
+        named = rf"^here: (byte {error.start + 1} \(0x{raw[error.start]:02x}\) is not|is UTF-16|is .* expected text)"
+        with pytest.raises(CorpusError, match=named):
             decode(raw, "here")
     else:
         assert decode(raw, "here") == expected
@@ -225,3 +254,16 @@ def test_standard_streams_that_are_closed(opened, monkeypatch):
     opener = open_input if opened == "stdin" else open_output
     with pytest.raises(CorpusError, match="there is no standard"), opener("-"):
         pass
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_an_output_is_compressed_as_its_name_says_and_always_in_the_same_way(tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    written = []
+    for _ in range(2):
+        with open_output(path) as stream:
+            stream.write("dzień\n")
+        written.append(path.read_bytes())
+        assert read(path) == "dzień\n".encode()
+    assert written[0] == written[1]
+    assert (written[0] == "dzień\n".encode()) == (suffix == ".txt")

@@ -1,7 +1,9 @@
 """Forced alignments: single files, folders, archives, and putting times on texts."""
 
+import bz2
 import gzip
 import io
+import lzma
 import tarfile
 from pathlib import Path
 
@@ -196,3 +198,45 @@ def test_bombs(tmp_path, monkeypatch):
     path = archive(tmp_path / "skipped.tar.gz", {"fa/readme": b"\0" * (2 << 20)})
     with pytest.raises(CorpusError, match=r"skipped\.tar\.gz: unpacks to more than 1 MB; use a folder"):
         Times(path)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "compress"),
+    [
+        (".tar", bytes),
+        (".tar.gz", gzip.compress),
+        (".tgz", gzip.compress),
+        (".tar.xz", lzma.compress),
+        (".txz", lzma.compress),
+    ],
+)
+def test_archives_by_their_names(tmp_path, suffix, compress):
+    path = archive(tmp_path / f"fa{suffix}", {"fa/a.clntmstmp": b"(0,30) ala\n</s>\n"}, compress)
+    [document], _ = attached(path, ("a", "ala"))
+    assert document.times_ms.tolist() == [[0, 30]]
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "found"),
+    [
+        ("fa.tar.bz2", bz2.compress(b"x"), "bzip2 data"),
+        ("fa.zip", b"PK\x03\x04\0", "a zip archive"),
+        ("fa.tar", gzip.compress(b"x" * 600), "gzip data"),
+    ],
+)
+def test_other_archives_are_named(tmp_path, name, raw, found):
+    (tmp_path / name).write_bytes(raw)
+    with pytest.raises(CorpusError) as caught:
+        Times(tmp_path / name)
+    assert str(caught.value) == (
+        f"{tmp_path / name}: is {found}, expected a folder, or a .tar, .tar.gz or .tar.xz archive, of .clntmstmp "
+        "files; unpack it, or pack it anew."
+    )
+
+
+def test_a_member_that_claims_a_terabyte_is_refused_at_once(tmp_path):
+    header = tarfile.TarInfo("fa/readme")
+    header.size = 1 << 40
+    (tmp_path / "fa.tar").write_bytes(header.tobuf(tarfile.GNU_FORMAT) + b"\0" * 10240)
+    with pytest.raises(CorpusError, match=r"\(fa/readme\): 1099511627776 bytes, expected at most 512 MB in the whole"):
+        Times(tmp_path / "fa.tar")

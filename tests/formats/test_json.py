@@ -313,3 +313,11 @@ def test_a_document_with_probabilities():
     document.probabilities = np.zeros(3)
     with pytest.raises(CorpusError, match="3 probabilities for 2 words"):
         written([document], "jsonl")
+
+
+@pytest.mark.parametrize("format", ["whisper", "vosk", "jsonl", "tags", "words-json"])
+def test_a_string_without_end_is_refused_at_once(format):
+    started = time.perf_counter()
+    with pytest.raises(CorpusError, match=r":1: broken JSON .*Unterminated string"):
+        read('{"text": "' + r"\"" * 300_000, format)
+    assert time.perf_counter() - started < 5  # a search for the end from every quote took a minute and more

@@ -75,6 +75,7 @@ def test_marks_come_back_from_what_is_written(tmp_path_factory, documents):
         ("np.", "np..", "."),
         ("straße", "STRASSE?", "?"),
         ("i̇stanbul", "İstanbul!", "!"),
+        ("ß" * 300_000, "SS" * 300_000 + ".", "."),  # in linear time
         ("tak", "tak?!", "!"),
         ("tak", "tak…", "..."),
         ("tak", "tak–", "-"),
@@ -103,6 +104,7 @@ def test_gold_marks(tmp_path, word, token, mark):
             r'\("saryusz-wolski\." / "saryusz"\)',
         ),
         ("1\ta b c\n", "a b\n", r'2 words, but .* has 3; first difference at word 3 \(nothing / "c"\)'),
+        ("1\tx" + "a" * 600_000 + "\n", "X" + "b" * 600_000 + "\n", r"first difference at word 1 "),
         ("1\ta kot\n", "a kotu.\n", r'2 words, but .* has 2; first difference at word 2 \("kotu." / "kot"\)'),
     ],
 )
