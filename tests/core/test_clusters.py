@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import random
+import re
+import subprocess
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -225,6 +229,32 @@ def test_a_small_vocabulary_has_vectors_of_fewer_dimensions():
 
 
 # ---------------------------------------------------------------- devices
+
+
+def loaded_with(module: str) -> set[str]:
+    """The modules that a fresh interpreter holds after an import."""
+    code = f"import sys, {module}; print(*sys.modules)"
+    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_tagging_loads_nothing_of_this_and_this_nothing_heavy():
+    assert not any(name.startswith("crfpunct.clusters") for name in loaded_with("crfpunct.restorer"))
+    assert not loaded_with("crfpunct.clusters") & {"sklearn", "scipy", "threadpoolctl", "cupy", "cudf", "cuml"}
+
+
+def test_one_module_names_what_the_card_needs():
+    package = Path(clusters.__file__).parents[1]
+    pattern = re.compile(r"^\s*(?:import|from) (?:cuml|cupy|cupyx|cudf)\b", re.MULTILINE)
+    assert [path for path in package.rglob("*.py") if pattern.search(path.read_text(encoding="utf-8"))] == [
+        package / "clusters" / "backend.py"
+    ]
+
+
+@pytest.mark.parametrize("device", [ScikitLearn, backend.CuML])
+def test_both_devices_have_the_same_methods(device):
+    for name, method in inspect.getmembers(backend.Backend, inspect.isfunction):
+        if not name.startswith("_"):
+            assert inspect.signature(getattr(device, name)) == inspect.signature(method)
 
 
 def test_hashes_are_murmurhash3_of_character_ngrams():
