@@ -155,15 +155,20 @@ def _chosen(source: str, documents: list[Document], wanted: str | None) -> list[
     if wanted is None:
         chosen = [(number, document) for number, document in numbered if document.words]
     else:
-        chosen = [(number, document) for number, document in numbered if document.id == wanted]
+        chosen = [(number, document) for number, document in numbered if _plain(document.id) == _plain(wanted)]
         chosen = chosen or [(number, document) for number, document in numbered if str(number) == wanted]
     if wanted is not None and not chosen:
-        ids = [document.id for document in documents if document.id]
+        ids = [_plain(document.id) for document in documents if document.id]
         known = f"1 to {len(documents)}" + (f" or an id such as {ids[0]}" if ids else "")
         raise CorpusError(f"{source}: has no document {wanted!r}; name one of {known} with --document.")
     if not any(document.words for _, document in chosen):
         raise CorpusError(f"{source}: has no words to explain; check the file, its format, and --document.")
     return chosen
+
+
+def _plain(name: str) -> str:
+    """An id as it is shown: some formats make one of two fields with a tab between them."""
+    return " ".join(name.split())
 
 
 def _explained(

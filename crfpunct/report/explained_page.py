@@ -75,8 +75,8 @@ body:has(.m:hover) .m:focus:not(:hover) > .why { display: none; }
 .why .head { display: block; font-size: 1.05rem; font-weight: 600; }
 .why .said { display: block; color: var(--muted); margin: .1rem 0 .5rem; }
 .why .bars, .why .list { display: grid; gap: .1rem .6rem; align-items: center; font-variant-numeric: tabular-nums; }
-.why .bars { grid-template-columns: max-content 1fr 3.2rem; margin-bottom: .7rem; }
-.why .list { grid-template-columns: minmax(0, 1fr) 5.5rem 3rem; }
+.why .bars { grid-template-columns: max-content 1fr 3.5rem; margin-bottom: .7rem; }
+.why .list { grid-template-columns: minmax(0, 1fr) 5.5rem 3.5rem; }
 .why .sub { display: block; font-weight: 600; margin: .35rem 0 .15rem; }
 .v { text-align: right; }
 .seen { font: .8rem/1.35 ui-monospace, "Cascadia Mono", Menlo, "DejaVu Sans Mono", monospace; overflow-wrap: anywhere; }

@@ -119,9 +119,6 @@ def _reasons(text: Explained, place: int, top: int, y: float) -> tuple[list[str]
     gap = int(text.gaps_ms[place])
     pause = f", after it a pause of {gap:,} ms" if gap >= 0 else ""
     kind = band(text.probability(place)) if decision.label != text.labels[0] else 0
-    question = (
-        f"Why {chosen} behind “{text.words[place]}”?" if text.chain != "case" else f"Why is it {text.words[place]}?"
-    )
     parts = [
         f'<text class="head" x="{_MARGIN}" y="{y}">“{escape(text.words[place])}”: why {escape(chosen)}, not '
         f"{escape(other)}?</text>",
