@@ -26,6 +26,7 @@ class Document:
         no other module looks into it.
     probabilities: (T,) float64 in [0, 1], how probable the model holds each word's mark to be (`""` included), or
         None; NaN where the mark is none of the model's.
+    language: what the file says that it is in, as the file spells it; empty where it says nothing.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Document:
     source: str = ""
     layout: Any = None
     probabilities: NDArray[np.float64] | None = None
+    language: str = ""
 
     def check(self) -> Document:
         """Return the document itself, or raise CorpusError where its parts differ in length."""

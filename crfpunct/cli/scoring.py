@@ -151,13 +151,17 @@ def compare(
     named = [_name_and_path(argument) for argument in (baseline, *systems)]
     expected, found = _read(reference, [path for _, path in named], reference_format, format)
     short = comparison.short_names([text.name for text in found])
+    names = [name or default for (name, _), default in zip(named, short, strict=True)]
+    for name in names:
+        if names.count(name) > 1:
+            raise typer.BadParameter(f"two systems have the name {name!r}; give one another name, as NAME=FILE.")
     result = comparison.compare(
         expected,
         found,
         [metric.value for metric in dict.fromkeys(metrics or _METRICS_OF_TASK[task])],
         Sampling(trials, seed, confidence),
         one_document,
-        [name or default for (name, _), default in zip(named, short, strict=True)],
+        names,
     )
     for warning in result.warnings:
         note(warning)

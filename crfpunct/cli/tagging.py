@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,7 +46,8 @@ def tag(
         str | None, typer.Option("--from", metavar="FORMAT", help="Format of the input (default: found out).")
     ] = None,
     to: Annotated[
-        str | None, typer.Option(metavar="FORMAT", help="Format of the output (default: the input's).")
+        str | None,
+        typer.Option(metavar="FORMAT", help="Format of the output (default: its suffix's, or the input's)."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write; for several inputs, an existing folder.")
@@ -71,6 +73,10 @@ def tag(
     marginals: Annotated[
         bool, typer.Option("--marginals", help="Add the probability of each mark (output: jsonl).")
     ] = False,
+    bias: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MARK=VALUE", help="Place a mark more often, or less (below 0); may be repeated."),
+    ] = None,
     resegment: Annotated[
         bool, typer.Option("--resegment", help="New subtitles that end with sentences and clauses (output: srt, vtt).")
     ] = False,
@@ -84,9 +90,7 @@ def tag(
     ] = 1,
     lookahead: Annotated[
         int | None,
-        typer.Option(
-            min=0, help="Plain text as one stream: write each word, its case as it is, at most so many words later."
-        ),
+        typer.Option(min=0, help="Plain text as one stream: write each word at most so many words later."),
     ] = None,
 ) -> None:
     """Put marks behind the words of transcripts, and give the words their case.
@@ -106,7 +110,6 @@ def tag(
         given = {
             "--no-punct": no_punct,
             "--replace-marks": replace_marks,
-            "--keep-case": keep_case,
             "--marginals": marginals,
             "--resegment": resegment,
             "--times": times is not None,
@@ -116,8 +119,9 @@ def tag(
         }
         if others := [name for name, is_given in given.items() if is_given]:
             raise typer.BadParameter(f"--lookahead is for plain text word by word; leave out {others[0]}.")
-    if no_punct and (marginals or replace_marks):
-        option = "--marginals" if marginals else "--replace-marks"
+    added = _bias(bias or [])
+    if no_punct and (marginals or replace_marks or added):
+        option = "--marginals" if marginals else "--replace-marks" if replace_marks else "--bias"
         raise typer.BadParameter(f"{option} is about marks that are placed; leave out --no-punct.")
     if marginals:
         to = _only(to, ("jsonl",), "--marginals", "jsonl")
@@ -133,6 +137,8 @@ def tag(
         # The default does not depend on what stands in the working folder.
         model = model or str(resources.shipped("models").get(_DEFAULT_MODEL, _DEFAULT_MODEL))
         restorer = load(model)
+        if added:
+            restorer = restorer.with_bias(dict(added))
         name = Path(model).name
         if restorer.manifest.get("non_commercial"):
             note(f"model {name}: for non-commercial use only, as its training data are; see its card.md.")
@@ -151,29 +157,43 @@ def tag(
     targets = _targets(inputs, output, to)
     typography = restorer.typography if restorer else Typography()
     way = _Way(
-        restorer, typography, word_times, not no_punct, not no_case, replace_marks, keep_case, marginals, resegment
+        restorer,
+        typography,
+        word_times,
+        punct=not no_punct,
+        case=not no_case,
+        replace_marks=replace_marks,
+        keep_case=keep_case,
+        marginals=marginals,
+        resegment=resegment,
+        named=output is not None and not output.is_dir(),
     )
     if jobs == 0:
         raise typer.BadParameter("--jobs 0 is no process at all; use at least 1, or -1 for all cores.")
     failed = 0
     if restorer is not None and lookahead is not None:
         for name, target in zip(inputs, targets, strict=True):
-            failed += _said(lambda: _stream_one(name, restorer, lookahead, target), len(inputs))  # noqa: B023
+            failed += _said(
+                lambda: _stream_one(name, restorer, lookahead, target, not no_case, keep_case),  # noqa: B023
+                len(inputs),
+            )
     elif jobs != 1 and len(inputs) > 1 and output is not None and "-" not in inputs and word_times is None:
         from crfpunct import parallel
 
-        job = _Job(replace(way, restorer=None), model, from_, to)
+        job = _Job(replace(way, restorer=None), model, from_, to, added)
         for outcome in parallel.each(job, list(zip(inputs, targets, strict=True)), jobs):
             if isinstance(outcome, CrfpunctError):
                 failed += 1
                 fail(outcome)
             else:
-                way.kept += outcome
-    elif jobs != 1 and len(inputs) == 1 and model is not None and way.is_by_line(inputs[0], from_, to):
+                kept, languages = outcome
+                way.kept += kept
+                way.languages |= languages
+    elif jobs != 1 and len(inputs) == 1 and model is not None and way.is_by_line(inputs[0], from_, to, targets[0]):
         from crfpunct import parallel
         from crfpunct.files import open_output
 
-        tagger = parallel.LineTagger(model, not no_punct, not no_case, replace_marks, keep_case)
+        tagger = parallel.LineTagger(model, not no_punct, not no_case, replace_marks, keep_case, added)
         with open_output(targets[0]) as out:
             out.flush()
             parallel.tag_lines(inputs[0], tagger, jobs, out.buffer)
@@ -184,8 +204,40 @@ def tag(
         note(line)
     if way.kept:
         note(f"{way.kept} words had a mark in a column of their own and keep it; --replace-marks decides again.")
+    if restorer is not None:
+        _note_languages(way.languages, restorer.manifest.get("language"))
     if failed:
         raise CorpusError(f"{failed} of {len(inputs)} inputs failed; the others are done.")
+
+
+def _note_languages(stated: set[str], of_model: str | None) -> None:
+    """Say so where files are in another language than the model; languages that no code is known for are left out."""
+    expected = _code(of_model or "")
+    others = sorted({_code(language) for language in stated} - {expected})
+    if others := [code for code in others if len(code) == len(expected) == 2]:
+        note(f"the input says its language is {', '.join(others)}, the model's is {expected}; choose one with --model.")
+
+
+def _code(language: str) -> str:
+    """The two letters of a language: "pl" for "pl", "pl-PL" and "Polish"."""
+    import locale
+
+    return locale.normalize(language.lower().replace("-", "_")).partition("_")[0]
+
+
+def _bias(options: list[str]) -> tuple[tuple[str, float], ...]:
+    """What --bias says: (mark, number added to its score); the same mark may be named again, and adds up."""
+    added: dict[str, float] = {}
+    for option in options:
+        mark, sign, value = option.rpartition("=")
+        try:
+            number = float(value) if mark and sign else math.nan
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise typer.BadParameter(f"--bias {option}: expected MARK=VALUE, a mark and a number, such as ,=0.5")
+        added[mark] = added.get(mark, 0.0) + number
+    return tuple(added.items())
 
 
 def _source_format(from_: str | None, paragraphs: bool, columns: str | None) -> str | None:
@@ -261,15 +313,16 @@ class _Job:
     model: str | None  # None: only convert
     from_: str | None
     to: str | None
+    bias: tuple[tuple[str, float], ...]
 
-    def __call__(self, item: tuple[str, str | Path]) -> int:
-        """Tag an input (name, target); gives how many words kept a mark of a column."""
+    def __call__(self, item: tuple[str, str | Path]) -> tuple[int, set[str]]:
+        """Tag an input (name, target); gives what `_Way` has noticed: words that kept a mark, and languages."""
         from crfpunct import parallel
 
-        restorer = parallel.loaded(self.model) if self.model else None
-        way = replace(self.way, restorer=restorer, kept=0)
+        restorer = parallel.loaded(self.model, self.bias) if self.model else None
+        way = replace(self.way, restorer=restorer, kept=0, languages=set())
         way.tag(item[0], self.from_, self.to, item[1])
-        return way.kept
+        return way.kept, way.languages
 
 
 @dataclass(slots=True)
@@ -285,7 +338,9 @@ class _Way:
     keep_case: bool
     marginals: bool
     resegment: bool
+    named: bool  # whether the output's name was chosen, and so says its format
     kept: int = 0  # words with a mark in a column of the file
+    languages: set[str] = field(default_factory=set)  # that the files say they are in
 
     def tag(self, name: str, from_: str | None, to: str | None, target: str | Path) -> None:
         """Tag one input."""
@@ -297,7 +352,7 @@ class _Way:
         with open_output(target) as out:
             pipe = Pipe.of_standard_input(out.flush) if name == "-" else None
             from_ = from_ or formats.identify(name, pipe)
-            to = to or from_
+            to = to or self._output_format(from_, target)
             if self.resegment and to not in ("srt", "vtt"):
                 raise CorpusError(f"{name}: --resegment makes subtitles, but the output is {to}; add --to srt or vtt.")
             promise = Promise()
@@ -306,7 +361,7 @@ class _Way:
                 documents = self.word_times.attach(documents)
             if self.restorer is not None:
                 documents = self.restorer.tag(
-                    self._counted(documents) if self.punct and not self.replace_marks else documents,
+                    self._noticed(documents),
                     punct=self.punct,
                     case=self.case,
                     replace_marks=self.replace_marks,
@@ -321,33 +376,42 @@ class _Way:
                 documents = map(resegmented, documents)
             formats.write(documents, out, to, self.typography)
 
-    def is_by_line(self, name: str, from_: str | None, to: str | None) -> bool:
+    def _output_format(self, from_: str, target: str | Path) -> str:
+        from crfpunct import formats
+
+        return formats.output_format(target, from_) if self.named else from_
+
+    def is_by_line(self, name: str, from_: str | None, to: str | None, target: str | Path) -> bool:
         """Whether an input is a file of plain text whose lines can be tagged apart."""
         from crfpunct import formats
 
         if name == "-" or not Path(name).is_file() or Path(name).suffix.lower() in (".gz", ".xz"):
             return False
-        plain = (from_ or formats.identify(name)) == "text" and to in (None, "text")
+        plain = (from_ or formats.identify(name)) == "text" == (to or self._output_format("text", target))
         return plain and self.word_times is None and not (self.marginals or self.resegment)
 
-    def _counted(self, documents: Iterator[Document]) -> Iterator[Document]:
+    def _noticed(self, documents: Iterator[Document]) -> Iterator[Document]:
         for document in documents:
-            if document.marks is not None:
+            if document.language:
+                self.languages.add(document.language)
+            if self.punct and not self.replace_marks and document.marks is not None:
                 self.kept += sum(map(bool, document.marks))
             yield document
 
 
-def _stream_one(name: str, restorer: Restorer, lookahead: int, target: str | Path) -> None:
+def _stream_one(name: str, restorer: Restorer, lookahead: int, target: str | Path, case: bool, keep_case: bool) -> None:
     import codecs
 
-    from crfpunct.files import open_input, open_output
+    from crfpunct.files import check_text, open_input, open_output
     from crfpunct.formats.pipe import Pipe
 
     def decoded(chunks: Iterable[bytes]) -> Iterator[str]:
         decoder = codecs.getincrementaldecoder("utf-8")()
         line = 1
         try:
-            for chunk in chunks:
+            for i, chunk in enumerate(chunks):
+                if i == 0:
+                    check_text(chunk, name)
                 yield decoder.decode(chunk)
                 line += chunk.count(b"\n")
             decoder.decode(b"", final=True)
@@ -360,10 +424,11 @@ def _stream_one(name: str, restorer: Restorer, lookahead: int, target: str | Pat
 
     with open_output(target) as out:
         if name == "-" and (pipe := Pipe.of_standard_input(out.flush)):
-            out.writelines(restorer.flow(decoded(pipe.chunks()), lookahead))
+            out.writelines(restorer.flow(decoded(pipe.chunks()), lookahead, case=case, keep_case=keep_case))
         else:
             with open_input(name) as stream:
-                out.writelines(restorer.flow(decoded(iter(lambda: stream.read(1 << 16), b"")), lookahead))
+                chunks = iter(lambda: stream.read(1 << 16), b"")
+                out.writelines(restorer.flow(decoded(chunks), lookahead, case=case, keep_case=keep_case))
 
 
 def models() -> None:

@@ -108,6 +108,8 @@ def train(
             for name, score in scores.items():
                 both = f"{score['all']['mean']:.2f} (rule:all), {score['geval']['mean']:.2f} (rule:geval)"
                 note(f"{name}: weighted F1 {both}.")
+    if "case" not in folder.manifest:
+        note(f"no case part: words keep their case; to add it: crfpunct train TEXTS --task case --into {target}")
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
     note(f"{target} is {size / 1e6:.1f} MB; try it: crfpunct tag --model {target} FILE")
 

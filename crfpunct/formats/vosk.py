@@ -39,7 +39,9 @@ def read(stream: BinaryIO, source: str) -> Iterator[Document]:
             if isinstance(entry, dict) and isinstance(entry.get("word"), Text)
         ]
         views = [View(raw, spelling, strings) for strings in (texts[:1], words) if strings]
-        yield of_views("vosk", raw, views or [View(raw, spelling, [])], spelling, "", where)
+        document = of_views("vosk", raw, views or [View(raw, spelling, [])], spelling, "", where)
+        document.language = language if isinstance(language := data.get("language"), str) else ""
+        yield document
 
 
 def write(documents: Iterable[Document], out: TextIO, typography: Typography) -> None:

@@ -38,7 +38,16 @@ def read(stream: BinaryIO, source: str) -> Iterator[Document]:
     if not views:
         views = [View(raw, spelling, [])]
     id = "" if source == STDIO else PurePath(source).name.partition(".")[0]
-    yield of_views("whisper", raw, views, spelling, id, f"{source}:1")
+    document = of_views("whisper", raw, views, spelling, id, f"{source}:1")
+    document.language = _language(data)
+    yield document
+
+
+def _language(data: Any) -> str:
+    """The language of a file; whisper.cpp has it in `result`."""
+    stated = data.get("language") or data.get("result") if isinstance(data, dict) else ""
+    stated = stated.get("language") if isinstance(stated, dict) else stated
+    return stated if isinstance(stated, str) else ""
 
 
 def _known(data: Any) -> bool:

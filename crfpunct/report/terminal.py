@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TextIO
 
 from crfpunct.report.tables import Report, Table
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table as Grid
 
-#: Wide enough for every table, where the output is not a terminal.
-_WIDTH = 200
+_UNLIMITED = 100_000  # characters a line
+_NAME = 20  # characters of a name, and of a head over numbers, that stay on one line
+_HEAD = 10
+_BETWEEN = 3  # white space between columns
 
 
 def write(report: Report, out: TextIO) -> None:
@@ -23,7 +24,9 @@ def write(report: Report, out: TextIO) -> None:
 
     on_terminal = out.isatty()
     drawn = out if on_terminal else io.StringIO()
-    console = Console(file=drawn, highlight=False, width=None if on_terminal else _WIDTH)
+    console = Console(file=drawn, highlight=False)
+    limit = console.width if on_terminal else _UNLIMITED
+    console.width = _UNLIMITED  # rich would cut what is wider than its console
 
     def line(text: str, style: str = "dim") -> None:
         console.print(Text(text, style), soft_wrap=True)
@@ -33,40 +36,57 @@ def write(report: Report, out: TextIO) -> None:
     for table in report.tables:
         console.print()
         line(table.title, "bold")
-        shown, left_out = _fitting(table, console)
-        console.print(_grid(table, shown), no_wrap=True, crop=False, width=max(console.width, _WIDTH))
+        widths = _widths(table, limit)
+        console.print(_grid(table, widths))
         for note in table.notes:
             line(note)
         if table.signature:
             line(table.signature)
+        left_out = [column.head for place, column in enumerate(table.columns) if place not in widths]
         if left_out:
             line(f"(left out on this narrow screen: {', '.join(left_out)})")
     if isinstance(drawn, io.StringIO):
         out.writelines(text.rstrip() + "\n" for text in drawn.getvalue().splitlines())
 
 
-def _fitting(table: Table, console: Console) -> tuple[list[int], list[str]]:
-    """The places of the columns that fit the screen, spare ones going first, and the heads of those left out."""
-    shown = list(range(len(table.columns)))
-    left_out: list[str] = []
-    while console.measure(_grid(table, shown), options=console.options.update(width=_WIDTH)).maximum > console.width:
-        spare = [place for place in shown if table.columns[place].spare]
-        if not spare:
-            break
-        shown.remove(spare[-1])
-        left_out.insert(0, table.columns[spare[-1]].head)
-    return shown, left_out
+def _widths(table: Table, limit: int) -> dict[int, int]:
+    """The widths of the columns shown, by place, so that the table fits into `limit` characters if it can.
+
+    Numbers are never cut. Names and heads wrap first, then spare columns are left out, the last one first.
+    """
+    from rich.cells import cell_len
+
+    widths: dict[int, int] = {}
+    least: dict[int, int] = {}
+    for place, column in enumerate(table.columns):
+        cells = max((cell_len(row[place]) for row in table.rows), default=0)
+        widths[place] = least[place] = max(cells, cell_len(column.head))
+        if not column.spare:
+            least[place] = min(widths[place], max(cells, _HEAD) if column.right else _NAME)
+    spare = [place for place in widths if table.columns[place].spare]
+    while spare and _total(least) > limit:
+        place = spare.pop()
+        del widths[place], least[place]
+    while _total(widths) > limit and widths != least:
+        widest = max((place for place in widths if widths[place] > least[place]), key=widths.__getitem__)
+        widths[widest] -= 1
+    return widths
 
 
-def _grid(table: Table, shown: Sequence[int]) -> Grid:
+def _total(widths: Mapping[int, int]) -> int:
+    return sum(widths.values()) + _BETWEEN * (len(widths) - 1)
+
+
+def _grid(table: Table, widths: Mapping[int, int]) -> Grid:
     from rich import box
     from rich.table import Table as Grid
     from rich.text import Text
 
     grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for column in (table.columns[place] for place in shown):
-        grid.add_column(Text(column.head), justify="right" if column.right else "left", no_wrap=True)
+    for place, width in widths.items():
+        column = table.columns[place]
+        grid.add_column(Text(column.head), justify="right" if column.right else "left", width=width, overflow="fold")
     for place, row in enumerate(table.rows):
-        cells = [Text(row[i], "bold" if (place, i) in table.strong else "") for i in shown]
+        cells = [Text(row[i], "bold" if (place, i) in table.strong else "") for i in widths]
         grid.add_row(*cells, end_section=place + 1 in table.rules)
     return grid

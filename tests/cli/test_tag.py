@@ -448,3 +448,69 @@ def test_a_name_that_the_machine_refuses_stops_no_other(tag, tmp_path, jobs):
     assert code == 1
     assert "1 of 2 inputs failed" in err
     assert (tmp_path / "out" / "a.txt").read_text(encoding="utf-8") == "ala ma kota.\n"
+
+
+SRT = "1\n00:00:01,000 --> 00:00:02,000\nala ma kota\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "output", "written"),
+    [
+        ("a.srt", (), "b.vtt", "WEBVTT\n\n00:00:01.000 --> 00:00:02.000\nala ma kota.\n"),
+        ("a.srt", (), "b.txt", "ala ma kota.\n"),
+        ("a.srt", (), "b.srt", SRT.replace("kota", "kota.")),
+        ("a.srt", (), "b.tsv", SRT.replace("kota", "kota.")),  # the suffix of several formats says nothing
+        ("a.srt", (), "b", SRT.replace("kota", "kota.")),
+        ("a.srt", ("--to", "text"), "b.vtt", "ala ma kota.\n"),
+        ("a.srt", ("--resegment",), "b.vtt", "WEBVTT\n\n00:00:01.000 --> 00:00:02.000\nala ma kota.\n"),
+        ("a.srt", (), ".", SRT.replace("kota", "kota.")),
+        ("a.tsv", (), "b.txt", "polsko- niemiecki\n"),  # plain text as well, and as the task wants it
+        ("a.txt", ("--paragraphs",), "b.txt", "ala\nma kota.\n"),
+    ],
+)
+def test_the_name_of_the_output_says_its_format(tag, tmp_path, given, options, output, written):
+    (tmp_path / "a.srt").write_text(SRT)
+    (tmp_path / "a.tsv").write_text("id1\tpolsko niemiecki\n")
+    (tmp_path / "a.txt").write_text("ala\nma kota\n")
+    (tmp_path / "out").mkdir()
+    assert tag(given, *options, "-o", f"out/{output}") == (0, "", "")
+    [path] = (tmp_path / "out").iterdir()
+    assert path.read_text() == written
+
+
+def test_one_big_file_in_several_processes_has_the_format_of_its_name(tag, tmp_path):
+    (tmp_path / "a.txt").write_text("ala ma kota\n" * 3)
+    assert tag("a.txt", "-o", "b.conll", "--jobs", "2")[0] == 0
+    assert (tmp_path / "b.conll").read_text().startswith("ala\tO\nma\tO\nkota\t.\n")
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_file_in_another_language_than_the_models_is_named(tag, model, tmp_path, jobs):
+    content = model_folder.read(model)
+    part = {"punct": content.manifest["punct"], "language": "pl"}
+    model_folder.write(tmp_path / "pl", ModelFolder(part, content.files))
+    (tmp_path / "out").mkdir()
+    for name, language in (("en", "en"), ("us", "en-US"), ("english", "English"), ("pl", "pl"), ("polish", "polish")):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"text": " ala", "segments": [], "language": language}))
+    (tmp_path / "cpp.json").write_text(json.dumps({"transcription": [{"text": " ala"}], "result": {"language": "de"}}))
+    (tmp_path / "vosk.jsonl").write_text(json.dumps({"text": "ala", "language": "uk"}))
+    note = "crfpunct: the input says its language is {}, the model's is pl; choose one with --model.\n"
+    for name in ("en.json", "us.json", "english.json"):
+        assert tag(name, "--from", "whisper", model="pl")[2] == note.format("en")
+    assert tag("cpp.json", model="pl")[2] == note.format("de")
+    assert tag("vosk.jsonl", "--from", "vosk", model="pl")[2] == note.format("uk")
+    assert tag("pl.json", "polish.json", "--from", "whisper", model="pl")[2] == ""
+    assert tag("en.json", "--from", "whisper")[2] == ""  # the model does not say its own
+    inputs = [tmp_path / f"{name}.json" for name in ("en", "pl", "cpp")]  # a worker may stand in another folder
+    options = ("--from", "whisper", "-o", tmp_path / "out", "--jobs", jobs)
+    assert tag(*inputs, *options, model=str(tmp_path / "pl"))[2] == note.format("de, en")
+
+
+@pytest.mark.parametrize("options", [(), ("--from", "text"), ("--from", "srt"), ("--lookahead", "3")])
+def test_utf16_has_one_message(tag, tmp_path, options):
+    (tmp_path / "a.txt").write_bytes("ala ma kota\n".encode("utf-16"))
+    assert tag("a.txt", *options) == (
+        1,
+        "",
+        "crfpunct: a.txt: is UTF-16, expected UTF-8; convert it with iconv -f UTF-16 -t UTF-8.\n",
+    )

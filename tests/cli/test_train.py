@@ -72,6 +72,7 @@ def test_the_main_job(run, corpus, tmp_path):
     code, out, err = run("train", corpus, "--times", corpus / "fa", "--features", "small.toml", "--out", "model")
     assert (code, out) == (0, "")
     assert "punct: 30 documents, 30 of them with word times; 170 words" in err
+    assert "no case part: words keep their case; to add it: crfpunct train TEXTS --task case --into model" in err
     assert "timed: " in err
 
     code, out, err = run(

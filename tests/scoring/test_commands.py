@@ -173,3 +173,14 @@ def test_an_output_is_whole_or_not_there(run, files: Path) -> None:  # type: ign
     (files / "out.txt").write_text("before")
     assert run("evaluate", "reference.txt", "empty.txt", "--output", "out.txt")[0] == 1
     assert (files / "out.txt").read_text() == "before"
+
+
+def test_two_systems_of_one_name_are_told_apart_or_refused(run, files: Path) -> None:  # type: ignore[no-untyped-def]
+    for systems in (("A=near.txt", "A=far.txt"), ("near.txt", "near=far.txt")):
+        code, out, err = run("compare", "reference.txt", *systems)
+        assert (code, out) == (2, "")
+        assert re.search(r"two systems have the name '(A|near)'; give one another name, as NAME=FILE", err)
+    (files / "b").mkdir()
+    (files / "b" / "near.txt").write_text((files / "far.txt").read_text(encoding="utf-8"), encoding="utf-8")
+    _, out, _ = run("compare", "reference.txt", "near.txt", "b/near.txt", "--trials", "10", "--to", "json")
+    assert [system["name"] for system in json.loads(out)["systems"]] == ["near.txt", "b/near.txt"]

@@ -274,3 +274,31 @@ def test_many_systems_are_summed_up_against_the_baseline(texts: Texts) -> None:
 def disturbed_twice(lines: Any) -> list[str]:
     """Every other mark of a kind is lost."""
     return [line.replace(",", "").replace("?", ".") for line in lines]
+
+
+def many(texts: Texts, systems: int) -> tables.Report:
+    """A comparison of systems with long names."""
+    names = [f"a/long/path/of-a-system/{place}.txt" for place in range(systems)]
+    result = comparison.compare(
+        texts["reference"], [texts["near"]] * systems, sampling=evaluation.Sampling(trials=50), names=names
+    )
+    return tables.comparison_report(result)
+
+
+@pytest.mark.parametrize("columns", ["20", "80", ""])
+def test_names_wrap_and_numbers_are_never_cut(texts: Texts, monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    out = io.StringIO()
+    monkeypatch.setattr(out, "isatty", lambda: bool(columns))
+    report = many(texts, 20)
+    terminal.write(report, out)
+    drawn = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue())
+    assert "…" not in drawn
+    cells = drawn.split()
+    for table in report.tables:
+        for row in table.rows:
+            for cell, column in zip(row, table.columns, strict=True):
+                assert not column.right or column.spare or not cell or cell in cells
+    assert (report.tables[0].rows[7][0] in cells) == (not columns)
