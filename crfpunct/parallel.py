@@ -32,9 +32,9 @@ SHARD_BYTES = 1 << 22
 
 
 @functools.lru_cache(maxsize=1)
-def loaded(model: str) -> Restorer:
-    """The model of this name or folder; a process that asks for it again gets the same."""
-    return load(model)
+def loaded(model: str, bias: tuple[tuple[str, float], ...] = ()) -> Restorer:
+    """The model of this name or folder, its marks biased; a process that asks for it again gets the same."""
+    return load(model).with_bias(dict(bias)) if bias else load(model)
 
 
 def each(
@@ -111,12 +111,13 @@ class LineTagger:
     case: bool = True
     replace_marks: bool = False
     keep_case: bool = False
+    bias: tuple[tuple[str, float], ...] = ()
 
     def __call__(self, shard: Shard) -> bytes:
         with open(shard.path, "rb") as stream:
             stream.seek(shard.start)
             lines = io.BytesIO(stream.read(shard.end - shard.start))
-        restorer = loaded(self.model)
+        restorer = loaded(self.model, self.bias)
         out = io.StringIO(newline="")
         promise = Promise()
         documents = promise.remember(formats.module("text").read(lines, shard.path))
