@@ -23,6 +23,7 @@ from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError, TemplateError
 from crfpunct.observations import MARK
+from crfpunct.prior import Adapted, fold
 from crfpunct.tables import Tables
 from crfpunct.truecaser import Truecaser, heard
 
@@ -58,8 +59,12 @@ class _ChainCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         neutral: str,
         used: tuple[templates.Template, ...],
         lexicons: Mapping[str, Mapping[str, str]],
+        prior: LinearChain | None = None,
     ) -> None:
-        """Set options_, candidates_, training_log_, chain_ and classes_; the neutral label gets number 0."""
+        """Set options_, candidates_, training_log_, chain_ and classes_; the neutral label gets number 0.
+
+        With a prior, adapted_ is what was learned on top of it, and chain_ both together.
+        """
         labels = _labels(X, y, neutral)
         options = self.features_.options
         self.options_ = templates.TrainOptions(
@@ -73,11 +78,16 @@ class _ChainCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         index, ids = attributes.fit(Batch.of(X), used, lexicons)
         self.candidates_ = index.count
         self.training_log_: list[Progress] = []
-        weights, transition = _train(ids, index.count, y, labels, self.options_, self._report)
+        given = None if prior is None else _Given.of(prior, X)
+        scores = None if given is None else given.scores
+        weights, transition, taken = _train(ids, index.count, y, labels, self.options_, self._report, scores)
         keep = np.asarray((weights != 0).any(axis=1))
         kept = np.vstack([np.zeros(len(labels)), weights[keep]])
         bias = np.array([0.0 if label == neutral else self.options_.bias for label in labels])
         self.chain_ = LinearChain(tuple(labels), index.select(keep), kept, transition, bias)
+        if prior is not None and given is not None:
+            self.adapted_ = Adapted(self.chain_, *given.on_prior(taken))
+            self.chain_ = fold(prior, self.adapted_)
         self.classes_ = np.array(labels)
 
     def predict(self, X: Sequence[Document]) -> list[list[str]]:
@@ -115,12 +125,12 @@ class PunctuationCRF(_ChainCRF):
     """A linear-chain CRF that places a mark behind each word.
 
     X is a list of documents and y their marks, a list of T strings for each, so that cross-validation never cuts a
-    document. Features are those of a feature file; c1, c2, max_iterations and bias override its [train]
-    options. With
-    use_times=False the templates that look at pauses are left out, as for texts without word times.
+    document. Features are those of a feature file; c1, c2, max_iterations and bias override its [train] options. With
+    use_times=False the templates that look at pauses are left out, as for texts without word times. prior: a CRF
+    trained with use_times=False on other text, that this one is to build on (`crfpunct.prior`).
 
     After `fit`: chain_ (the CRF), classes_ (its labels), features_, options_, training_log_, candidates_ (attributes
-    before those without a weight were dropped).
+    before those without a weight were dropped), with a prior adapted_ (what was learned on top of it).
     """
 
     def __init__(
@@ -131,10 +141,12 @@ class PunctuationCRF(_ChainCRF):
         c2: float | None = None,
         max_iterations: int | None = None,
         bias: float | None = None,
+        prior: LinearChain | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self.features = features
         self.use_times = use_times
+        self.prior = prior
         self.c1 = c1
         self.c2 = c2
         self.max_iterations = max_iterations
@@ -155,7 +167,7 @@ class PunctuationCRF(_ChainCRF):
                 f"take it out."
             )
         used = self.features_.templates if self.use_times else templates.without_pauses(self.features_.templates)
-        self._fit(X, [d.marks for d in X] if y is None else y, "", used, self.features_.lexicons)
+        self._fit(X, [d.marks for d in X] if y is None else y, "", used, self.features_.lexicons, self.prior)
         return self
 
     def score(self, X: Sequence[Document], y: Sequence[Sequence[str]] | None = None) -> float:
@@ -200,8 +212,11 @@ class TruecasingCRF(_ChainCRF):
         given = [[case_class(word) for word in d.words] for d in X] if y is None else y
         classes = [c if at is None else [c[i] for i in at] for c, (_, at) in zip(given, views, strict=True)]
         _check_case(classes)
+        ordinary = [casing.ordinary_places(d.words, d.marks or [""] * len(d.words)) for d in texts]
+        classes = [[cases[i] for i in places] for cases, places in zip(classes, ordinary, strict=True)]
+        texts = [_at(document, places) for document, places in zip(texts, ordinary, strict=True)]
         learned = casing.learn(((d.words, d.marks or [""] * len(d.words)) for d in texts), spelling.lowered)
-        lexicons = {**self.features_.lexicons, **dict.fromkeys(self.features_.learned, learned.casing)}
+        lexicons = {**self.features_.lexicons, **dict.fromkeys(self.features_.learned, casing.OwnCase(learned.casing))}
         if spelling.upper:
             texts = [replace(d, words=[spelling.lowered(word) for word in d.words]) for d in texts]
         self._fit(texts, classes, "LOWER", self.features_.templates, lexicons)
@@ -216,6 +231,44 @@ class TruecasingCRF(_ChainCRF):
     def score(self, X: Sequence[Document], y: Sequence[Sequence[str]] | None = None) -> float:
         """The F1 of every class but LOWER, weighted by how often it occurs in y."""
         return self._weighted_f1(X, [[case_class(w) for w in d.words] for d in X] if y is None else y, "LOWER")
+
+
+def _at(document: Document, places: Sequence[int]) -> Document:
+    """Some of a document's words, with their marks."""
+    if len(places) == len(document.words):
+        return document
+    words, marks = document.words, document.marks
+    return Document(
+        document.id, [words[i] for i in places], marks=marks and [marks[i] for i in places], source=document.source
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What a prior CRF says of N tokens, as features: how much it prefers each label to its neutral one.
+
+    scores (N, K - 1) = _SCORE_SCALE * (prior's score of a label - that of the neutral one) + shift.
+    """
+
+    scores: NDArray[np.float64]
+    shift: NDArray[np.float64]
+
+    @staticmethod
+    def of(prior: LinearChain, documents: Sequence[Document]) -> _Given:
+        rows, starts, lengths = Tables(prior).emissions(documents)
+        places = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+        scores = _SCORE_SCALE * (rows[places, 1:] - rows[places, :1])
+        # CRFsuite drops a feature whose values add up to less than 0 (crf1d_feature.c), so that none may be negative.
+        shift = -scores.min(axis=0, initial=0.0)
+        return _Given(scores + shift, shift)
+
+    def on_prior(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The weights (K - 1, L) learned for the features, as weights (K, L) on the prior's scores and constants."""
+        scaled = _SCORE_SCALE * weights
+        return np.vstack([-scaled.sum(axis=0), scaled]), self.shift @ weights
+
+
+_SCORE_SCALE = 0.2  # brings scores to the size of other features, 0 or 1, so that the optimiser goes as fast with them
 
 
 def _check_case(classes: Sequence[Sequence[str]]) -> None:
@@ -274,16 +327,29 @@ def _train(
     labels: Sequence[str],
     options: templates.TrainOptions,
     report: Callable[[Progress], None],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Weights (A + 1, L) and transitions (L, L) by CRFsuite's L-BFGS (OWL-QN where c1 > 0)."""
-    names = np.array([str(i) for i in range(attribute_count + 1)], dtype=object)
+    scores: NDArray[np.float64] | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Weights (A + 1, L) and transitions (L, L) by CRFsuite's L-BFGS (OWL-QN where c1 > 0).
 
-    def sequences() -> Iterator[list[list[str]]]:
+    scores (N, K): values, none of them negative, of K real-valued features; their weights (K, L) come last.
+    """
+    names = np.array([str(i) for i in range(attribute_count + 1)], dtype=object)
+    valued = [str(attribute_count + 1 + k) for k in range(0 if scores is None else scores.shape[1])]
+
+    def sequences() -> Iterator[list[list[str]] | list[dict[str, float]]]:
         end = 0
         for given in marks:
             start, end = end, end + len(given or ())
             # CRFsuite takes strings; the same string objects are used over and over, so this costs pointers.
-            yield [names[row[row > 0]].tolist() for row in ids[start:end]]
+            tokens = [names[row[row > 0]].tolist() for row in ids[start:end]]
+            if scores is None:
+                yield tokens
+            else:
+                values = scores[start:end].tolist()
+                yield [
+                    dict.fromkeys(t, 1.0) | dict(zip(valued, v, strict=True))
+                    for t, v in zip(tokens, values, strict=True)
+                ]
 
     class Reporting(pycrfsuite.Trainer):  # type: ignore[misc]
         """Passes iterations on; python-crfsuite's own `on_iteration` is called only when it prints as well."""
@@ -305,7 +371,8 @@ def _train(
     # Labels go by number: a mark may be spelled in any way.
     numbers = {label: str(number) for number, label in enumerate(labels)}
     crf.fit(sequences(), [[numbers[mark] for mark in given or ()] for given in marks])
-    return _exact_weights(crf, attribute_count, len(labels))
+    weights, transition = _exact_weights(crf, attribute_count + len(valued), len(labels))
+    return weights[: attribute_count + 1], transition, weights[attribute_count + 1 :]
 
 
 def _exact_weights(

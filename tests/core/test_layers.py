@@ -25,6 +25,7 @@ LAYERS = [
     ["formats", "templates", "model_folder"],
     ["attributes", "numbering", "clusters", "scoring"],
     ["chain", "word_types"],
+    ["prior"],
     ["tables"],
     ["punctuator", "truecaser"],
     ["stream"],

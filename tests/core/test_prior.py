@@ -1,0 +1,151 @@
+"""A CRF that builds on another: the two written out as one score every token as the two do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from crfpunct import attributes, estimators, templates
+from crfpunct.attributes import Batch
+from crfpunct.chain import LinearChain
+from crfpunct.document import Document
+from crfpunct.errors import ModelError, TemplateError
+from crfpunct.estimators import _SCORE_SCALE, PunctuationCRF, _Given
+from crfpunct.prior import Adapted, fold
+from crfpunct.tables import Tables
+
+FEATURES = """
+[[template]]
+name = "word"
+use = ["word[{k}]"]
+for = { k = [-1, 0, 1] }
+[[template]]
+name = "pair"
+use = ["word[0]", "suffix1[1]"]
+[[template]]
+name = "gap"
+use = ["gap[0]", "kind[0]"]
+"""
+
+
+penalties = st.sampled_from([0.0, 0.05, 0.5])
+
+
+@st.composite
+def documents(draw, vocabulary=("ala", "ma", "kota", "że", "12")):
+    words = draw(st.lists(st.sampled_from(vocabulary), max_size=6))
+    marks = draw(st.lists(st.sampled_from(["", "", ".", ","]), min_size=len(words), max_size=len(words)))
+    gaps = draw(st.lists(st.sampled_from([90, 300, 900]), min_size=len(words), max_size=len(words)))
+    starts = np.cumsum(np.array(gaps, dtype=np.int64))
+    return Document("", words, np.stack([starts, starts + 60], axis=1) if draw(st.booleans()) else None, marks)
+
+
+corpora = st.lists(documents(), min_size=1, max_size=8).filter(lambda c: len({m for d in c for m in d.marks}) > 1)
+others = documents(vocabulary=("ala", "nikt", "7"))
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("features") / "small.toml"
+    path.write_text(FEATURES)
+    return path
+
+
+def on_prior(path, text, corpus, timed, **options) -> tuple[LinearChain, PunctuationCRF]:
+    prior = PunctuationCRF(path, use_times=False, max_iterations=8).fit(text).chain_
+    return prior, PunctuationCRF(path, timed, max_iterations=8, prior=prior, **options).fit(corpus)
+
+
+@settings(max_examples=50)
+@given(text=corpora, corpus=corpora, timed=st.booleans(), new=st.lists(others, max_size=3))
+def test_both_as_one_score_as_the_two(path, text, corpus, timed, new):
+    prior, fitted = on_prior(path, text, corpus, timed)
+    seen = [*corpus, *new]
+    theirs = prior.emissions(seen) @ fitted.adapted_.weights
+    expected = fitted.adapted_.chain.emissions(seen) + theirs + fitted.adapted_.constant
+    first = np.cumsum([0, *(len(d.words) for d in seen if d.words)])[:-1]
+    # The constant is at every token but the first of a document in the transition to it.
+    expected[np.setdiff1d(np.arange(len(expected)), first)] -= fitted.adapted_.constant
+    np.testing.assert_allclose(fitted.chain_.emissions(seen), expected, rtol=0, atol=1e-9)
+    transition = fitted.adapted_.chain.transition + fitted.adapted_.constant
+    np.testing.assert_array_equal(fitted.chain_.transition, transition)
+    assert fitted.chain_.index.count == sum(map(len, fitted.chain_.index.keys)) == len(fitted.chain_.weights) - 1
+
+
+@settings(max_examples=50)
+@given(text=corpora, corpus=corpora, timed=st.booleans(), c1=penalties, new=st.lists(others, max_size=3))
+def test_probabilities_equal_crfsuites_own(path, text, corpus, timed, c1, new):
+    prior = PunctuationCRF(path, use_times=False, max_iterations=8).fit(text).chain_
+    kept = []
+    exact = estimators._exact_weights
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(estimators, "_exact_weights", lambda crf, *sizes: kept.append(crf) or exact(crf, *sizes))
+        fitted = PunctuationCRF(path, timed, c1=c1, max_iterations=8, prior=prior).fit(corpus)
+    crf, chain = kept[0], fitted.chain_
+    features = templates.load(path)
+    used = features.templates if timed else templates.without_pauses(features.templates)
+    index, _ = attributes.fit(Batch.of(corpus), used, features.lexicons)
+    shift = _Given.of(prior, corpus).shift
+    for document, ours in zip([*corpus, *new], fitted.predict_marginals([*corpus, *new]), strict=True):
+        emission = prior.emissions([document])
+        scores = _SCORE_SCALE * (emission[:, 1:] - emission[:, :1]) + shift
+        rows = index.transform(Batch.of([document])).tolist()
+        items = [
+            {str(i): 1.0 for i in row if i} | {str(index.count + 1 + k): v for k, v in enumerate(values)}
+            for row, values in zip(rows, scores.tolist(), strict=True)
+        ]
+        crf.tagger_.set(items)
+        numbers = map(str, range(len(chain.labels)))
+        theirs = np.array([[crf.tagger_.marginal(n, t) for t in range(len(items))] for n in numbers]).T
+        np.testing.assert_allclose(ours, theirs.reshape(ours.shape), rtol=0, atol=1e-6)
+
+
+def test_what_the_prior_knows_is_used(path):
+    def sentences(numbers):
+        kinds = [("p", ["", ",", "."]), ("q", ["", "", "."])]
+        return [Document("", ["ala", "wie", f"{kind}{n}o"], marks=m) for n in numbers for kind, m in kinds]
+
+    options = {"features": path, "use_times": False, "c1": 0.01, "c2": 0.01}
+    prior = PunctuationCRF(**options).fit(sentences(range(40))).chain_
+    adapted = PunctuationCRF(**options, prior=prior).fit(sentences(range(4)) * 3)
+    new = sentences(range(20, 30))
+    assert adapted.predict(new) == [document.marks for document in new]  # words that its own texts never had
+
+
+def test_it_is_kept_in_arrays(path):
+    text = [Document("", ["ala", "ma", "kota"], marks=["", ",", "."])] * 3
+    prior, fitted = on_prior(path, text, text, timed=False)
+    arrays = fitted.adapted_.to_arrays()
+    chain = LinearChain.from_arrays(arrays, fitted.classes_.tolist(), fitted.adapted_.chain.index.templates, {})
+    again = Adapted.from_arrays(arrays, chain, prior)
+    np.testing.assert_array_equal(again.weights, fitted.adapted_.weights)
+    np.testing.assert_array_equal(again.constant, fitted.adapted_.constant)
+    both = fold(prior, again)
+    assert Tables(both).decode(text) == fitted.predict(text)
+    with pytest.raises(ModelError, match=r"its weights on the prior are missing \('prior_constant'\); train or fetch"):
+        Adapted.from_arrays({name: array for name, array in arrays.items() if name != "prior_constant"}, chain, prior)
+    with pytest.raises(ModelError, match=r"weights of shape \(2, 3\) on a prior of 3 labels; train or fetch it again"):
+        Adapted.from_arrays(arrays | {"prior_weights": again.weights[:2]}, chain, prior)
+
+
+def test_templates_that_do_not_fit(path, tmp_path):
+    text = [Document("", ["ala", "ma", "kota"], marks=["", ",", "."])] * 3
+    prior = PunctuationCRF(path, use_times=False, max_iterations=2).fit(text).chain_
+    (tmp_path / "few.toml").write_text('[[template]]\nname = "w"\nuse = ["word[0]"]')
+    with pytest.raises(TemplateError, match=r"template 'word' \(word\[-1\]\) is the prior's alone"):
+        PunctuationCRF(tmp_path / "few.toml", prior=prior, max_iterations=2).fit(text)
+    small = PunctuationCRF(tmp_path / "few.toml", use_times=False, max_iterations=2).fit(text).chain_
+    with pytest.raises(TemplateError, match=r"a prior needs a template for the word before; add one with use = "):
+        PunctuationCRF(tmp_path / "few.toml", prior=small, max_iterations=2).fit(text)
+
+
+def test_the_prior_is_a_parameter_like_others(path):
+    text = [Document("", ["ala", "ma", "kota"], marks=["", ",", "."])] * 3
+    prior, fitted = on_prior(path, text, text, timed=False)
+    again = clone(fitted).fit(text)
+    np.testing.assert_array_equal(again.chain_.weights, fitted.chain_.weights)
+    assert not hasattr(PunctuationCRF(path, max_iterations=2).fit(text), "adapted_")
+    assert again.prior.labels == prior.labels
