@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,8 @@ class LinearChain:
     transition: (L, L) float64, from row to column.
     bias: (L,) float64, added to every token's scores when labels are decided, and not to probabilities: training
     maximises likelihood, and the labels of the best F1 are others (Lipton, Elkan, Naryanaswamy 2014).
+    temperature: all scores are divided by it before they become probabilities; labels do not depend on it. It is fitted
+    to texts that the model was not trained on, where training alone makes it too sure (Guo et al. 2017).
     """
 
     labels: tuple[str, ...]
@@ -31,6 +33,7 @@ class LinearChain:
     weights: NDArray[np.float64]
     transition: NDArray[np.float64]
     bias: NDArray[np.float64]
+    temperature: float = 1.0
 
     def emissions(self, documents: Sequence[Document]) -> NDArray[np.float64]:
         """The score of every label at every token, documents laid end to end: (T, L).
@@ -52,7 +55,7 @@ class LinearChain:
         steps, scale = _steps(self.weights)
         keep = np.asarray(steps.any(axis=1))
         weights = np.vstack([np.zeros(len(self.labels)), _of_steps(steps[keep], scale)])
-        return LinearChain(self.labels, self.index.select(keep), weights, self.transition, self.bias)
+        return replace(self, index=self.index.select(keep), weights=weights)
 
     def to_arrays(self) -> dict[str, NDArray[np.generic]]:
         """The index and, per attribute, the labels that have a weight, with their weights; both `rounded`."""
@@ -66,6 +69,7 @@ class LinearChain:
             "weight_scale": np.array(scale),
             "transition": self.transition,
             "bias": self.bias,
+            "temperature": np.array(self.temperature),
         }
 
     @staticmethod
@@ -84,11 +88,14 @@ class LinearChain:
             weights[rows, arrays["weight_label"]] = _of_steps(arrays["weight"], float(arrays["weight_scale"]))
             transition = arrays["transition"].astype(np.float64)
             bias = arrays["bias"].astype(np.float64)
+            temperature = float(arrays.get("temperature", np.array(1.0)))
             if transition.shape != (size, size) or bias.shape != (size,):
                 raise ValueError(f"transitions of shape {transition.shape}, bias of {bias.shape} for {size} labels")
+            if not 0 < temperature < np.inf:
+                raise ValueError(f"a temperature of {temperature}, expected a number above 0")
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise ModelError(f"its weights do not fit its attributes ({error}); train or fetch it again.") from error
-        return LinearChain(tuple(labels), index, weights, transition, bias)
+        return LinearChain(tuple(labels), index, weights, transition, bias, temperature)
 
 
 _MOST_STEPS = 127  # of an int8, on either side of 0

@@ -4,8 +4,8 @@ A label's score at a place is the sum of the weights of the attributes found the
 bias and the transitions between neighbours, and the best path is taken. A decision is explained by what sets the label
 chosen apart from the runner-up, which is the most probable of the other labels, while the neighbours stay as they were
 decided: its lead is the sum of its reasons, and it is never negative, since the other path is not better.
-Probabilities are those of the model without the bias (see `chain.LinearChain`), so a label can be chosen although
-the runner-up is more probable.
+Probabilities are those of the model at its temperature and without the bias (see `chain.LinearChain`), so a label can
+be chosen although the runner-up is more probable.
 
 Everything goes the plain way, through `AttributeIndex` and `LinearChain`, not through the compiled tables.
 """
@@ -245,7 +245,8 @@ class Explainer:
         best = decoding.viterbi(emission + self.chain.bias, self.chain.transition, lengths)
         found = [self.chain.labels[i] for i in best.tolist()]
         words = list(map(spell, document.words, found)) if spell else document.words
-        shares = decoding.marginals(emission, self.chain.transition, lengths)
+        temperature = self.chain.temperature
+        shares = decoding.marginals(emission / temperature, self.chain.transition / temperature, lengths)
         gaps = batch.pauses.gap_ms.astype(np.int64)
         return Explained(document, words, given, chain, self, found, shares, gaps, ids)
 

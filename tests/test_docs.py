@@ -55,6 +55,8 @@ def folder_of(page: Path) -> str:
 def needs_model(block: str) -> bool:
     """Whether a block needs the shipped model."""
     options = set(block.split())
+    if "crfpunct explain pl" in block:
+        return True
     return "crfpunct tag" in block and "--model" not in options and not options >= {"--no-punct", "--no-case"}
 
 

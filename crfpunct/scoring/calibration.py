@@ -3,18 +3,27 @@
 Shapes: T tokens, L labels, B bins of equal width over [0, 1]. The last axis of every table holds (tokens, sum of their
 probabilities, tokens where the label was right). Tables of several folds or texts are added; scores come last.
 
-Sources: Naeini, Cooper, Hauskrecht (2015) for the error, Kull et al. (2019) for its form by class.
+Sources: Naeini, Cooper, Hauskrecht (2015) for the error, Kull et al. (2019) for its form by class, Guo, Pleiss, Sun,
+Weinberger (2017) for the temperature.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+from crfpunct import decoding
 from crfpunct.scoring.counts import percentage
 
 #: Bins that a reliability diagram has by default.
 BINS = 10
+
+#: Temperatures that are tried.
+TEMPERATURES = (0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2, 1.25, 1.3, 1.35, 1.4, 1.5, 1.6, 1.8, 2.0)
+
+_LEAST = 1e-12  # a probability below this counts as this
 
 
 def counts(
@@ -40,6 +49,27 @@ def counts(
     size = labels * bins
     columns = [np.bincount(cell, values[chosen], minlength=size) for values in (chosen, probabilities, right)]
     return np.stack(columns, axis=-1).astype(np.float64).reshape(labels, bins, 3)
+
+
+def log_likelihoods(
+    emission: NDArray[np.float64],
+    transition: NDArray[np.float64],
+    lengths: NDArray[np.int64],
+    reference: NDArray[np.int64],
+    temperatures: Sequence[float] = TEMPERATURES,
+) -> NDArray[np.float64]:
+    """How well each temperature suits a text: the sum over tokens of the right label's log-probability.
+
+    emission (T, L), transition (L, L), lengths (D,) as for `decoding.marginals`; reference (T,), -1 where the right
+    label is none of the model's, which says nothing. Returns one number a temperature. Those of several folds are
+    added; the temperature with the largest is the best (Guo et al. 2017, with the CRF's marginals for the softmax).
+    """
+    known = np.flatnonzero(reference >= 0)
+    sums = []
+    for temperature in temperatures:
+        shares = decoding.marginals(emission / temperature, transition / temperature, lengths)
+        sums.append(np.log(np.maximum(shares[known, reference[known]], _LEAST)).sum())
+    return np.array(sums)
 
 
 def confidence(table: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -23,13 +23,13 @@ from crfpunct.document import Document
 from crfpunct.report.cells import number
 from crfpunct.report.reliability import ascii_diagram, svg_diagram
 from crfpunct.scoring import calibration
+from crfpunct.scoring.calibration import TEMPERATURES
 from crfpunct.training import Options, estimator, fold_of, without_times
 
 sys.path.insert(0, str(Path(__file__).parent))
 from accuracy import CONDITIONS, corpus
 
-TEMPERATURES = np.array([0.8, 0.9, 1.0, 1.05, 1.1, 1.15, 1.2, 1.25, 1.3, 1.4, 1.5])
-PLAIN = int(np.flatnonzero(TEMPERATURES == 1.0)[0])
+PLAIN = TEMPERATURES.index(1.0)
 
 
 class Fold:
@@ -47,13 +47,11 @@ class Fold:
         number_of = {label: i for i, label in enumerate(chain.labels)}
         # A mark that training has never seen is right nowhere.
         reference = np.array([number_of.get(mark, -1) for d in held_out for mark in d.marks or ()])
-        self.likelihood: list[float] = []
+        self.likelihood = calibration.log_likelihoods(emission, chain.transition, lengths, reference)
         self.everywhere: list[NDArray[np.float64]] = []
         self.placed: list[NDArray[np.float64]] = []
         for temperature in TEMPERATURES:
             shares = decoding.marginals(emission / temperature, chain.transition / temperature, lengths)
-            own = shares[np.arange(len(shares)), reference]
-            self.likelihood.append(float(np.log(np.maximum(own, 1e-12))[reference >= 0].sum()))
             self.everywhere.append(calibration.counts(shares, reference))
             self.placed.append(calibration.counts(shares, reference, placed=found))
 
