@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 import crfpunct
 from crfpunct import marks, templates
 from crfpunct.cards import TASKS, Task, card
+from crfpunct.chain import LinearChain
+from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError, ModelError
 from crfpunct.estimators import Progress, PunctuationCRF, TruecasingCRF, joined_parts
 from crfpunct.model_folder import ModelFolder, pack
+from crfpunct.prior import Adapted
+from crfpunct.scoring import calibration, poleval
 from crfpunct.scoring import counts as table
-from crfpunct.scoring import poleval
 from crfpunct.scoring.casing import accuracy, capitalised, count_same_words
 
 
@@ -34,6 +37,7 @@ class Options:
     c2: float | None = None
     max_iterations: int | None = None
     bias: float | None = None
+    prior: LinearChain | None = None  # for marks: what was learned from other text
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +51,19 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class FoldScore:
-    """One held-out fold: its number, documents trained on and scored, PolEval counts, seconds of training."""
+    """One held-out fold: its number, documents trained on and scored, PolEval counts, seconds of training.
+
+    found: the marks decided for each held-out document. likelihoods: how well each of `calibration.TEMPERATURES` suits
+    the held-out documents.
+    """
 
     fold: int
     trained: int
     scored: int
     counts: poleval.PolevalCounts
     seconds: float
+    found: list[list[str]]
+    likelihoods: NDArray[np.float64]
 
 
 def fold_of(document: Document, folds: int) -> int:
@@ -76,6 +86,7 @@ def estimator(options: Options, timed: bool, progress: Callable[[Progress], None
         c2=options.c2,
         max_iterations=options.max_iterations,
         bias=options.bias,
+        prior=options.prior,
         progress=progress,
     )
 
@@ -91,8 +102,30 @@ def score_fold(documents: Sequence[Document], fold: int, folds: int, timed: bool
     fitted = estimator(options, timed).fit(train)
     seconds = time.perf_counter() - start
     reference = [" ".join(marks.attach(d.words, d.marks or [])) for d in held_out]
-    hypothesis = [" ".join(marks.attach(d.words, m)) for d, m in zip(held_out, fitted.predict(held_out), strict=True)]
-    return FoldScore(fold, len(train), len(held_out), poleval.counts(reference, hypothesis), seconds)
+    found = fitted.predict(held_out)
+    hypothesis = [" ".join(marks.attach(d.words, m)) for d, m in zip(held_out, found, strict=True)]
+    counts = poleval.counts(reference, hypothesis)
+    return FoldScore(fold, len(train), len(held_out), counts, seconds, found, _likelihoods(fitted.chain_, held_out))
+
+
+def _likelihoods(chain: LinearChain, documents: Sequence[Document]) -> NDArray[np.float64]:
+    """How well each of the temperatures suits documents that the chain was not trained on."""
+    number_of = {label: number for number, label in enumerate(chain.labels)}
+    reference = [number_of.get(mark, -1) for document in documents for mark in document.marks or ()]
+    return calibration.log_likelihoods(
+        chain.emissions(documents),
+        chain.transition,
+        np.array([len(document.words) for document in documents], dtype=np.int64),
+        np.array(reference, dtype=np.int64),
+    )
+
+
+def temperature(found: Sequence[FoldScore]) -> float:
+    """The temperature that suits all held-out folds best; 1 where there are none."""
+    if not found:
+        return 1.0
+    likelihoods = np.sum([fold.likelihoods for fold in found], axis=0)
+    return calibration.TEMPERATURES[int(np.argmax(likelihoods))]
 
 
 def cross_validate(
@@ -135,12 +168,13 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A trained task: its entry in the manifest, its files, and a summary for the user."""
+    """A trained task: its entry in the manifest, its files, a summary for the user, and the folds, by chain."""
 
     task: Task
     entry: dict[str, Any]
     files: dict[str, bytes]
     summary: Summary
+    held_out: dict[str, list[FoldScore]] = field(default_factory=dict)
 
 
 def train_punctuation(
@@ -150,37 +184,97 @@ def train_punctuation(
     folds: int = 0,
     jobs: int = 1,
     progress: Callable[[str, Progress], None] | None = None,
+    text: Sequence[Document] = (),
 ) -> Part:
     """Train the punctuation part of a model: a CRF for texts without word times and, if there are any, one with.
 
     folds: cross-validate as well, with that many folds, and let the model carry the scores (0: do not).
-    progress: called with the chain's name at every iteration.
+    progress: called with the chain's name at every iteration. text: other documents without word times, of which a
+    CRF learns first that both build on (`crfpunct.prior`); see `like_speech`.
     """
     start = time.perf_counter()
+    fitted: dict[str, PunctuationCRF] = {}
+    if text:
+        fitted["prior"] = prior_estimator(options, _named(progress, "prior")).fit(without_times(text))
+        # As the model keeps it, so that the others build on what they will be put together with.
+        options = replace(options, prior=fitted["prior"].chain_.rounded())
     texts = {"text": without_times(documents)}
     if any(document.times_ms is not None for document in documents):
         texts["timed"] = list(documents)
-    fitted = {
-        name: estimator(options, name == "timed", _named(progress, name)).fit(chosen) for name, chosen in texts.items()
-    }
+    for name, chosen in texts.items():
+        fitted[name] = estimator(options, name == "timed", _named(progress, name)).fit(chosen)
     features = fitted["text"].features_
-    files = {f"punct-{name}.npz": pack(chain.chain_.to_arrays()) for name, chain in fitted.items()}
+    files = {f"punct-{name}.npz": pack(_kept(chain).to_arrays()) for name, chain in fitted.items()}
     files |= {f"templates/{name}": raw for name, raw in features.files.items()}
     entry: dict[str, Any] = {
         "features": features.name,
         "chains": {name: {"file": f"punct-{name}.npz", **_described(chain)} for name, chain in fitted.items()},
         "joined_parts": sorted(joined_parts(documents)),
         "training": _counted(documents),
+        **({"text": _counted(text)} if text else {}),
         **asdict(about),
         "scores": {
             name: _scores(
                 cross_validate(documents, name == "timed", options, folds, jobs, _named(progress, f"{name}, folds"))
             )
-            for name in fitted
+            for name in texts
             if folds
         },
     }
     return Part("punct", entry, files, _summary(documents, fitted, start))
+
+
+def prior_estimator(options: Options, progress: Callable[[Progress], None] | None = None) -> PunctuationCRF:
+    """The estimator for other text. Its penalties are the feature file's [prior], since there is more of it."""
+    features = templates.load(options.features)
+    return PunctuationCRF(
+        features=options.features, use_times=False, **asdict(features.prior_options), progress=progress
+    )
+
+
+def _kept(fitted: PunctuationCRF) -> LinearChain | Adapted:
+    return fitted.chain_ if fitted.prior is None else fitted.adapted_
+
+
+def like_speech(text: Iterable[Document], documents: Sequence[Document]) -> list[Document]:
+    """Other text, cut and joined so that a CRF for `documents` can learn from it.
+
+    Lines are joined until they have as many words as half of the documents have, since speech does not end at every
+    mark. Where the documents write no word with a hyphen inside but have the mark `-`, hyphens are such marks.
+    """
+    least = int(np.median([len(document.words) for document in documents])) if documents else 0
+    hyphens_are_marks = any("-" in (d.marks or ()) for d in documents) and not any(
+        _HYPHEN in word.strip(_HYPHEN) for document in documents for word in document.words
+    )
+    found: list[Document] = []
+    for document in text:
+        spoken = bare(document)
+        words, labels = spoken.words, list(spoken.marks or ())
+        if hyphens_are_marks:
+            words, labels = _hyphens_as_marks(words, labels)
+        if found and found[-1].source == document.source and len(found[-1].words) < least:
+            found[-1].words.extend(words)
+            found[-1].marks.extend(labels)  # type: ignore[union-attr]  # set below
+        else:
+            found.append(Document(document.id, list(words), marks=labels, source=document.source))
+    return found
+
+
+_HYPHEN = "-"
+
+
+def _hyphens_as_marks(words: Sequence[str], labels: Sequence[str]) -> tuple[list[str], list[str]]:
+    """
+    >>> _hyphens_as_marks(["biało-czerwony", "dom"], ["", "."])
+    (['biało', 'czerwony', 'dom'], ['-', '', '.'])
+    """
+    parts: list[str] = []
+    marked: list[str] = []
+    for word, mark in zip(words, labels, strict=True):
+        split = [part for part in word.split(_HYPHEN) if part] or [word]
+        parts += split
+        marked += [*[_HYPHEN] * (len(split) - 1), mark]
+    return parts, marked
 
 
 def train_case(
