@@ -17,7 +17,6 @@ import crfpunct
 from crfpunct import marks, templates
 from crfpunct.cards import TASKS, Task, card
 from crfpunct.chain import LinearChain
-from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError, ModelError
 from crfpunct.estimators import Progress, PunctuationCRF, TruecasingCRF, joined_parts
@@ -188,7 +187,8 @@ def train_punctuation(
 ) -> Part:
     """Train the punctuation part of a model: a CRF for texts without word times and, if there are any, one with.
 
-    folds: cross-validate as well, with that many folds, and let the model carry the scores (0: do not).
+    folds: cross-validate as well, with that many folds, and let the model carry the scores, and the temperature that
+    makes its probabilities honest (0: do not).
     progress: called with the chain's name at every iteration. text: other documents without word times, of which a
     CRF learns first that both build on (`crfpunct.prior`); see `like_speech`.
     """
@@ -203,8 +203,15 @@ def train_punctuation(
         texts["timed"] = list(documents)
     for name, chosen in texts.items():
         fitted[name] = estimator(options, name == "timed", _named(progress, name)).fit(chosen)
+    held_out: dict[str, list[FoldScore]] = {}
+    for name in texts if folds else ():
+        show = _named(progress, f"{name}, folds")
+        held_out[name] = cross_validate(documents, name == "timed", options, folds, jobs, show)
     features = fitted["text"].features_
-    files = {f"punct-{name}.npz": pack(_kept(chain).to_arrays()) for name, chain in fitted.items()}
+    files = {
+        f"punct-{name}.npz": pack(_kept(chain, temperature(held_out.get(name, []))).to_arrays())
+        for name, chain in fitted.items()
+    }
     files |= {f"templates/{name}": raw for name, raw in features.files.items()}
     entry: dict[str, Any] = {
         "features": features.name,
@@ -213,15 +220,9 @@ def train_punctuation(
         "training": _counted(documents),
         **({"text": _counted(text)} if text else {}),
         **asdict(about),
-        "scores": {
-            name: _scores(
-                cross_validate(documents, name == "timed", options, folds, jobs, _named(progress, f"{name}, folds"))
-            )
-            for name in texts
-            if folds
-        },
+        "scores": {name: _scores(found) for name, found in held_out.items()},
     }
-    return Part("punct", entry, files, _summary(documents, fitted, start))
+    return Part("punct", entry, files, _summary(documents, fitted, start), held_out)
 
 
 def prior_estimator(options: Options, progress: Callable[[Progress], None] | None = None) -> PunctuationCRF:
@@ -232,8 +233,11 @@ def prior_estimator(options: Options, progress: Callable[[Progress], None] | Non
     )
 
 
-def _kept(fitted: PunctuationCRF) -> LinearChain | Adapted:
-    return fitted.chain_ if fitted.prior is None else fitted.adapted_
+def _kept(fitted: PunctuationCRF, temperature: float) -> LinearChain | Adapted:
+    if fitted.prior is None:
+        return replace(fitted.chain_, temperature=temperature)
+    adapted = fitted.adapted_
+    return replace(adapted, chain=replace(adapted.chain, temperature=temperature))
 
 
 def like_speech(text: Iterable[Document], documents: Sequence[Document]) -> list[Document]:
@@ -252,11 +256,12 @@ def like_speech(text: Iterable[Document], documents: Sequence[Document]) -> list
         words, labels = spoken.words, list(spoken.marks or ())
         if hyphens_are_marks:
             words, labels = _hyphens_as_marks(words, labels)
-        if found and found[-1].source == document.source and len(found[-1].words) < least:
-            found[-1].words.extend(words)
-            found[-1].marks.extend(labels)  # type: ignore[union-attr]  # set below
-        else:
-            found.append(Document(document.id, list(words), marks=labels, source=document.source))
+        file = document.source.rpartition(":")[0]
+        if found and found[-1].source == file and len(found[-1].words) < least:
+            last = found.pop()
+            words, labels = [*last.words, *words], [*(last.marks or ()), *labels]
+        if words:
+            found.append(Document(document.id, words, marks=labels, source=file))
     return found
 
 
