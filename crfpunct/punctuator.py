@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,7 +12,9 @@ from numpy.typing import NDArray
 
 from crfpunct.chain import LinearChain
 from crfpunct.document import Document
+from crfpunct.errors import ModelError
 from crfpunct.tables import Tables
+from crfpunct.word_types import Numbered, Vocabulary
 
 #: A word that no training text has: what a model says of it, it says of words that it knows nothing about.
 NEVER_SEEN = "\ufffd" * 2
@@ -23,17 +27,36 @@ class Punctuator:
 
     Two models, because one that is trained on both kinds is worse at texts with times than one that may rely on
     them (docs/accuracy.md). Immutable: threads can share it, and it can be pickled to other processes.
+
+    vocabulary: numbers the words for both, and for whoever else is to look at the same texts.
     """
 
-    def __init__(self, text: LinearChain, timed: LinearChain | None = None) -> None:
+    def __init__(
+        self, text: LinearChain, timed: LinearChain | None = None, vocabulary: Vocabulary | None = None
+    ) -> None:
         self.text = text
         self.timed = timed
         self.marks_known = frozenset(name for chain in (text, timed) if chain for name in chain.labels if name)
+        self.vocabulary = vocabulary or Vocabulary()
         self._compiled: dict[int, Tables] = {}
         self._abbreviations: dict[str, bool] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_compiled": {}, "_abbreviations": {}}
+
+    def with_bias(self, added: Mapping[str, float]) -> Punctuator:
+        """A punctuator like this one that places some marks more often or, where the number is below 0, less often.
+
+        added: by mark, what its bias (see `chain.LinearChain`) grows by in every CRF; ModelError for an unknown mark.
+        """
+        for mark in added:
+            if mark not in self.marks_known:
+                known = " ".join(sorted(self.marks_known))
+                raise ModelError(f"the model has no mark {mark!r} to give a bias to; its marks are {known}")
+        biased = copy(self)  # with nothing compiled, as when it is pickled
+        biased.text = _biased(self.text, added)
+        biased.timed = self.timed and _biased(self.timed, added)
+        return biased
 
     def chain_for(self, document: Document) -> LinearChain:
         """The CRF for a document: the one with pauses if at least half of the gaps between its words are known."""
@@ -43,13 +66,13 @@ class Punctuator:
         known = (times[1:, 0] >= 0) & (times[:-1, 1] >= 0)
         return self.timed if len(known) and 2 * known.sum() >= len(known) else self.text
 
-    def marks(self, documents: Sequence[Document]) -> list[list[str]]:
-        """The best mark behind every word of every document."""
-        return self._by_chain(documents, Tables.decode)
+    def marks(self, documents: Sequence[Document], numbered: Numbered | None = None) -> list[list[str]]:
+        """The best mark behind every word of every document; numbered: their words, if they are numbered already."""
+        return self._by_chain(documents, numbered, Tables.decode)
 
-    def marginals(self, documents: Sequence[Document]) -> list[NDArray[np.float64]]:
+    def marginals(self, documents: Sequence[Document], numbered: Numbered | None = None) -> list[NDArray[np.float64]]:
         """Per document the probability of every label of its chain behind every word: (T, L)."""
-        return self._by_chain(documents, Tables.marginals)
+        return self._by_chain(documents, numbered, Tables.marginals)
 
     def abbreviated(self, word: str) -> bool:
         """Whether the training text writes the word with a dot: the model expects one between words it never saw."""
@@ -65,20 +88,27 @@ class Punctuator:
         """A chain compiled for tagging."""
         # Compiled when first needed. Two threads may both do it; either result will do.
         if id(chain) not in self._compiled:
-            self._compiled[id(chain)] = Tables(chain)
+            self._compiled[id(chain)] = Tables(chain, self.vocabulary)
         return self._compiled[id(chain)]
 
     def _by_chain(
-        self, documents: Sequence[Document], of: Callable[[Tables, Sequence[Document]], list[Result]]
+        self,
+        documents: Sequence[Document],
+        numbered: Numbered | None,
+        of: Callable[[Tables, Sequence[Document], Numbered | None], list[Result]],
     ) -> list[Result]:
         """Apply a function to the documents of each chain together; the results in the documents' order."""
         chains = [self.chain_for(document) for document in documents]
-        if all(chain is self.text for chain in chains):
-            return of(self.tables(self.text), documents)
         results: dict[int, Result] = {}
         for chain in (self.text, self.timed):
             places = [i for i, chosen in enumerate(chains) if chosen is chain]
+            if chain is not None and len(places) == len(documents):
+                return of(self.tables(chain), documents, numbered)
             if chain is not None and places:
-                found = of(self.tables(chain), [documents[i] for i in places])
+                found = of(self.tables(chain), [documents[i] for i in places], None)
                 results.update(zip(places, found, strict=True))
         return [results[i] for i in range(len(documents))]
+
+
+def _biased(chain: LinearChain, added: Mapping[str, float]) -> LinearChain:
+    return replace(chain, bias=chain.bias + np.array([added.get(label, 0.0) for label in chain.labels]))

@@ -18,9 +18,11 @@ from crfpunct.document import Document
 from crfpunct.errors import ModelError, TemplateError
 from crfpunct.formats.text import Spacing, join, spaced
 from crfpunct.marks import MARK_CHARACTERS, Typography, any_marked, attach, label, removable, split_mark, strip
+from crfpunct.prior import Adapted, fold
 from crfpunct.punctuator import Punctuator
-from crfpunct.stream import LOOKAHEAD, Stream
+from crfpunct.stream import LOOKAHEAD, CasedStream, Stream
 from crfpunct.truecaser import Truecaser
+from crfpunct.word_types import MARKED, Numbered, Vocabulary
 
 #: Tokens that are tagged together; enough to make the cost of each numpy call small, few enough to stay in memory.
 BATCH_TOKENS = 1 << 15
@@ -40,6 +42,12 @@ class Restorer:
         self.typography = typography
         self.manifest = manifest
         self.truecaser = truecaser
+        part = punctuator or truecaser
+        self._vocabulary = part.vocabulary if part else Vocabulary()
+
+    def with_bias(self, added: Mapping[str, float]) -> Restorer:
+        """A restorer like this one that places some marks more or less often: see `Punctuator.with_bias`."""
+        return Restorer(self._places().with_bias(added), self.typography, self.manifest, self.truecaser)
 
     def _places(self) -> Punctuator:
         if self.punctuator is None:
@@ -69,24 +77,28 @@ class Restorer:
         if case and not punct and self.truecaser is None:
             raise ModelError("the model has no case part, only punctuation; train one with --task case --into.")
         for batch in _batches(documents, ready):
-            tagged = self._tagged(batch, replace_marks, probabilities) if punct else batch
+            if punct and replace_marks:
+                batch = [
+                    self._unmarked(document) if any_marked(document.words) else _with(document, marks=None)
+                    for document in batch
+                ]
+            numbered = self._vocabulary.number(batch)
+            if punct:
+                batch = list(self._tagged(batch, numbered, probabilities))
             if case and self.truecaser is not None:
-                tagged = self._cased(list(tagged), self.truecaser, keep_case)
-            yield from tagged
+                yield from self._cased(batch, self.truecaser, keep_case, numbered)
+            else:
+                yield from batch
 
-    def _tagged(self, batch: list[Document], replace_marks: bool, probabilities: bool) -> Iterator[Document]:
-        marked = [any_marked(document.words) for document in batch]
-        if replace_marks:
-            batch = [
-                self._unmarked(document) if some else _with(document, marks=None)
-                for document, some in zip(batch, marked, strict=True)
-            ]
-            marked = [some and any_marked(document.words) for document, some in zip(batch, marked, strict=True)]
+    def _tagged(self, batch: Sequence[Document], numbered: Numbered, probabilities: bool) -> Iterator[Document]:
+        """numbered: the words of the batch."""
+        marked = numbered.with_trait(MARKED)
         # Marks that stand alone (`the end .`) are no words to the model.
         seen = [_words_alone(document) if some else document for document, some in zip(batch, marked, strict=True)]
+        of_seen = None if any(marked) else numbered
         punctuator = self._places()
-        shares = punctuator.marginals(seen) if probabilities else [None] * len(batch)
-        for i, found in enumerate(punctuator.marks(seen)):
+        shares = punctuator.marginals(seen, of_seen) if probabilities else [None] * len(batch)
+        for i, found in enumerate(punctuator.marks(seen, of_seen)):
             document = batch[i]
             if marked[i]:
                 found = _kept_on_words(document.words, found)
@@ -97,9 +109,15 @@ class Restorer:
                 share = _of_marks(document.words, found, share, punctuator.chain_for(seen[i]).labels)
             yield _with(document, found, share)
 
-    def _cased(self, batch: Sequence[Document], truecaser: Truecaser, keep_case: bool) -> Iterator[Document]:
-        seen = [_with_all_marks(document) if any_marked(document.words) else document for document in batch]
-        for document, view, found in zip(batch, seen, truecaser.words(seen), strict=True):
+    def _cased(
+        self, batch: Sequence[Document], truecaser: Truecaser, keep_case: bool, numbered: Numbered | None = None
+    ) -> Iterator[Document]:
+        """numbered: the words of the batch, if they are numbered already."""
+        numbered = numbered or self._vocabulary.number(batch)
+        marked = numbered.with_trait(MARKED)
+        seen = [_with_all_marks(document) if some else document for document, some in zip(batch, marked, strict=True)]
+        shared = truecaser.vocabulary is self._vocabulary and not any(marked)
+        for document, view, found in zip(batch, seen, truecaser.words(seen, numbered if shared else None), strict=True):
             words = document.words
             if keep_case:
                 found = [old if old != old.lower() else new for old, new in zip(view.words, found, strict=True)]
@@ -161,29 +179,46 @@ class Restorer:
             else:
                 yield join(document.words, document.marks, self.typography, document.layout.gaps)
 
-    def stream(
-        self, words: Iterable[str | tuple[str, int, int]], lookahead: int = LOOKAHEAD
-    ) -> Iterator[tuple[str, str]]:
-        """Each word with its mark, at most `lookahead` words later; for words that come one at a time.
+    def open_stream(
+        self, lookahead: int = LOOKAHEAD, *, case: bool = True, keep_case: bool = False
+    ) -> Stream | CasedStream:
+        """For a program that would rather put words in than have them fetched; the rest is as for `stream`."""
+        stream, truecaser = Stream(self._places(), lookahead), self.truecaser
+        if not case or truecaser is None:
+            return stream
+        return CasedStream(stream, lambda document: next(self._cased([document], truecaser, keep_case)).words)
 
-        A word comes bare or as (word, start in ms, end in ms), -1 for a time that is unknown. `Stream` does the same
-        for a program that would rather put words in.
+    def stream(
+        self,
+        words: Iterable[str | tuple[str, int, int]],
+        lookahead: int = LOOKAHEAD,
+        *,
+        case: bool = True,
+        keep_case: bool = False,
+    ) -> Iterator[tuple[str, str]]:
+        """Each word in its case with its mark, at most `lookahead` words later; for words that come one at a time.
+
+        A word comes bare or as (word, start in ms, end in ms), -1 for a time that is unknown. case and keep_case are
+        as for `tag`.
         """
-        stream = Stream(self._places(), lookahead)
+        stream = self.open_stream(lookahead, case=case, keep_case=keep_case)
         for word in words:
             yield from stream.put(word) if isinstance(word, str) else stream.put(*word)
         yield from stream.end()
 
-    def flow(self, pieces: Iterable[str], lookahead: int = LOOKAHEAD) -> Iterator[str]:
-        r"""A text that comes in pieces, with its marks, as one text: each word at most `lookahead` words later.
+    def flow(
+        self, pieces: Iterable[str], lookahead: int = LOOKAHEAD, *, case: bool = True, keep_case: bool = False
+    ) -> Iterator[str]:
+        r"""A text that comes in pieces, with marks and case, as one text: each word at most `lookahead` words later.
 
-        A piece may end anywhere, also inside a word. White space comes back as it was, and so does case.
+        A piece may end anywhere, also inside a word. White space comes back as it was. case and keep_case are as for
+        `tag`.
 
         >>> import crfpunct
         >>> "".join(crfpunct.load("pl").flow(["minister zapow", "iedział że rząd ", "przyjmie ustawę\n"]))
-        'minister zapowiedział, że rząd przyjmie ustawę.\n'
+        'Minister zapowiedział, że rząd przyjmie ustawę.\n'
         """
-        stream = Stream(self._places(), lookahead)
+        stream = self.open_stream(lookahead, case=case, keep_case=keep_case)
         printed = ""  # the last word given back, if its mark is still to be printed
         gaps: deque[str] = deque()  # the white space in front of each word not yet printed
         rest = ""
@@ -321,22 +356,25 @@ def _load(folder: Path) -> Restorer:
     if punct is None and case is None:
         raise ModelError("has neither a punctuation nor a case part; train one with `crfpunct train`.")
     copies = {Path(name).name: raw for name, raw in stored.files.items() if name.startswith("templates/")}
-    punctuator, truecaser, typography = None, None, Typography()
+    punctuator, truecaser, typography, vocabulary = None, None, Typography(), Vocabulary()
     try:
         if punct is not None:
             features = templates.load_copies(punct["features"], copies)
-            chains = {}
-            for name in ("text", "timed"):
+            chains: dict[str, LinearChain] = {}
+            for name in ("prior", "text", "timed"):
                 if name in punct["chains"]:
                     described = punct["chains"][name]
                     used = features.templates if name == "timed" else templates.without_pauses(features.templates)
                     arrays = stored.arrays(described["file"])
-                    chains[name] = LinearChain.from_arrays(arrays, described["labels"], used, features.lexicons)
+                    chain = LinearChain.from_arrays(arrays, described["labels"], used, features.lexicons)
+                    prior = chains.get("prior")
+                    chains[name] = chain if prior is None else fold(prior, Adapted.from_arrays(arrays, chain, prior))
+            chains.pop("prior", None)
             typography = Typography(frozenset(punct["joined_parts"]), features.dash)
-            punctuator = Punctuator(**chains)
+            punctuator = Punctuator(**chains, vocabulary=vocabulary)
         if case is not None:
             features = templates.load_copies(case["features"], copies)
-            truecaser = Truecaser.from_arrays(stored.arrays(case["file"]), case["labels"], features)
+            truecaser = Truecaser.from_arrays(stored.arrays(case["file"]), case["labels"], features, vocabulary)
     except (KeyError, TypeError, TemplateError) as error:
         # The checksums are right, so it was written like this: by another program, or by a defect of ours.
         raise ModelError(f"its {model_folder.MANIFEST} does not describe its files ({error}).") from error

@@ -3,15 +3,17 @@
 Equal to `LinearChain.emissions`, the plain way, up to the rounding of sums in another order. What makes it fast:
 
 1. *Rows per word type.* All templates that look at one word only are summed once per word type and offset into a
-   row of L weights; a token then costs one gather per offset. Word types that training never saw get their row when
-   they first turn up, from prefix, suffix and shape, and are kept in a bounded cache (`_Types`).
+   row of L weights; a token then costs one gather per offset. Word types get their row when they first turn up,
+   those that training never saw from prefix, suffix and shape (`_TypeRows`); types are numbered in bounded memory
+   (`word_types`).
 2. *Product tables.* Templates whose observations have few values (pauses, kinds of words) are summed into tables over
    the product of the values, several templates in one table, so that they cost one gather per table. Templates that
    join one word with such observations are summed into tables over word classes and values: a class is what
    the templates tell apart of a word (`_Crossing`).
 3. *A trie of conjunctions.* All other templates are paths of observations at relative offsets; templates with the
    same path at different offsets share it, and a longer path starts from the numbers that its first part was given.
-   A step is three gathers from a packed sparse table, which cannot collide (`_Packed`).
+   A step is three gathers from a packed sparse table, which cannot collide (`lookups.Packed`); later steps, and
+   sums, are taken only where the path so far is one that the model knows.
 4. *Blocks* that fit into the processor's cache, and padding between documents instead of tests for their edges.
 
 Positions: documents are laid end to end with `reach` edge tokens before, between and behind them.
@@ -20,14 +22,10 @@ Positions: documents are laid end to end with `reach` edge tokens before, betwee
 from __future__ import annotations
 
 import math
-import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import chain as concatenated
-from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,45 +34,34 @@ from crfpunct import decoding
 from crfpunct.attributes import split_keys
 from crfpunct.chain import LinearChain
 from crfpunct.document import Document
-from crfpunct.observations import (
-    EDGE,
-    FIRST_VALUE,
-    LONGEST,
-    MARK,
-    OF_LENGTH,
-    UNSEEN,
-    Observation,
-    Pauses,
-    mark_numbers,
-    normals,
-)
+from crfpunct.lookups import Lookup, Packed
+from crfpunct.numbering import numbering
+from crfpunct.observations import EDGE, FIRST_VALUE, MARK, UNSEEN, Observation, Pauses, mark_numbers
 from crfpunct.templates import Template
+from crfpunct.word_types import EDGE_TYPE, Numbered, Vocabulary, WordTypes
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 BLOCK_POSITIONS = 8192
-#: Word types kept before the cache starts afresh; one takes about 500 bytes. A million words of Polish have 126,000.
-CACHED_TYPES = 1 << 17
 #: An observation with at most so many values may be part of a product table, of at most so many rows.
 _FEW_VALUES = 32
 _PRODUCT_ROWS = 1 << 14
-#: A lookup over at most so many pairs is an array; a larger one is hashed.
-_DENSE_PAIRS = 1 << 17
-
-#: Of packed rows: those of at least so many entries are placed one by one; after so many tries a slot, room is made.
-_LONG_ROW = 16
-_TRIES = 8
-_EDGE_TYPE = 0  # the word type of the padding
+#: Rows are added to all places at once where at least this share of them has one; else place by place.
+_DENSE_SHARE = 0.3
 
 Place = tuple[Observation, int]  # an observation at an offset
 
 
 class Tables:
-    """A chain compiled for tagging. Safe to share between threads."""
+    """A chain compiled for tagging. Safe to share between threads.
 
-    def __init__(self, chain: LinearChain) -> None:
+    vocabulary: numbers the words; chains that share one can be given texts that are numbered already.
+    """
+
+    def __init__(self, chain: LinearChain, vocabulary: Vocabulary | None = None) -> None:
         self.chain = chain
+        self.vocabulary = vocabulary or Vocabulary()
         self.labels = len(chain.labels)
         self._margin = decoding.dominance(chain.transition) + (chain.bias[1:] - chain.bias[0])
         templates = chain.index.templates
@@ -117,7 +104,7 @@ class Tables:
             for step in node.walk():
                 step.compile(column_of)
         self._words = _Words(chain, one_word, per_type, self._crossings)
-        self._cache: _Types | None = None
+        self._cache: _TypeRows | None = None
         self._lock = threading.Lock()
 
     # ---- compiling
@@ -171,9 +158,17 @@ class Tables:
 
     # ---- tagging
 
-    def decode(self, documents: Sequence[Document]) -> list[list[str]]:
-        """The best label of every token of every document."""
-        layout = self._lay_out(documents)
+    def decode(self, documents: Sequence[Document], numbered: Numbered | None = None) -> list[list[str]]:
+        """The best label of every token of every document; `numbered` are their words, if they are numbered already."""
+        best, starts, lengths = self.best(documents, numbered)
+        names = np.array(self.chain.labels, dtype=object)[best].tolist()
+        return [names[start : start + length] for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
+
+    def best(
+        self, documents: Sequence[Document], numbered: Numbered | None = None
+    ) -> tuple[IntArray, IntArray, IntArray]:
+        """The number of the best label at every position (P,), and the documents' starts and lengths (D,) in it."""
+        layout = self._lay_out(documents, numbered)
         open_places, open_scores = [], []
         for low, scores in self._blocks(layout):
             places = np.flatnonzero(decoding.undecided(scores, self._margin) & layout.inside[low : low + len(scores)])
@@ -187,56 +182,63 @@ class Tables:
             layout.starts,
             layout.lengths,
         )
-        names = np.array(self.chain.labels, dtype=object)[best].tolist()
-        return [
-            names[start : start + length]
-            for start, length in zip(layout.starts.tolist(), layout.lengths.tolist(), strict=True)
-        ]
+        return best, layout.starts, layout.lengths
 
-    def emissions(self, documents: Sequence[Document]) -> tuple[FloatArray, IntArray, IntArray]:
+    def emissions(
+        self, documents: Sequence[Document], numbered: Numbered | None = None
+    ) -> tuple[FloatArray, IntArray, IntArray]:
         """The score of every label at every position (P, L), and the documents' starts and lengths (D,) in it."""
-        layout = self._lay_out(documents)
+        layout = self._lay_out(documents, numbered)
         result = np.zeros((len(layout.types), self.labels))
         for low, scores in self._blocks(layout):
             result[low : low + len(scores)] = scores
         return result, layout.starts, layout.lengths
 
-    def marginals(self, documents: Sequence[Document]) -> list[FloatArray]:
-        """Per document the probability of every label at every token (T, L)."""
-        emission, starts, lengths = self.emissions(documents)
-        found = decoding.marginals(emission, self.chain.transition, lengths, starts)
+    def marginals(self, documents: Sequence[Document], numbered: Numbered | None = None) -> list[FloatArray]:
+        """Per document the probability of every label at every token (T, L), at the chain's temperature."""
+        emission, starts, lengths = self.emissions(documents, numbered)
+        emission, transition = emission / self.chain.temperature, self.chain.transition / self.chain.temperature
+        found = decoding.marginals(emission, transition, lengths, starts)
         return [found[start : start + length] for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
 
-    def _lay_out(self, documents: Sequence[Document]) -> _Layout:
-        lengths = np.array([len(document.words) for document in documents], dtype=np.int64)
-        tokens = int(lengths.sum())
+    def _lay_out(self, documents: Sequence[Document], numbered: Numbered | None) -> _Layout:
+        if numbered is None:
+            numbered = self.vocabulary.number(documents)
+        lengths = numbered.lengths
         reach = max(self.reach, 1)
         starts = np.cumsum(lengths) - lengths + reach * np.arange(1, len(lengths) + 1)
-        size = tokens + reach * (len(lengths) + 1)
+        size = len(numbered.types) + reach * (len(lengths) + 1)
         inside = np.ones(size, dtype=bool)
         inside[:reach] = False
         inside[(starts + lengths)[:, None] + np.arange(reach)] = False
         with self._lock:
             cache, self._cache = self._cache, None  # put back at the end: after a Ctrl-C in between it is half filled
-            if cache is None or len(cache) > CACHED_TYPES:
-                cache = _Types(self._words)
-            words = concatenated.from_iterable(document.words for document in documents)
-            found = np.frombuffer(b"".join(map(cache.__getitem__, words)), dtype=np.int32)
+            if cache is None or cache.types is not numbered.of:
+                cache = _TypeRows(self._words, numbered.of)
             rows = cache.rows()
             self._cache = cache
-        types = np.full(size, _EDGE_TYPE, dtype=np.int32)
-        types[inside] = found
+        types = np.full(size, EDGE_TYPE, dtype=np.int32)
+        types[inside] = numbered.types
         columns = []
-        if self._by_token:
-            marks = None
-            if any(o.name == MARK for o in self._by_token):
-                marks = mark_numbers((document.marks for document in documents), lengths.tolist())
-            pauses = Pauses(_times(documents, lengths), rows.characters.take(found), lengths, marks)
-            for observation in self._by_token:
-                values = np.full(size, EDGE, dtype=np.int16)
-                values[inside] = observation.of_pauses(pauses)
-                columns.append(values)
+        for values_of_tokens in self._by_place(documents, numbered, rows):
+            values = np.full(size, EDGE, dtype=np.int16)
+            values[inside] = values_of_tokens
+            columns.append(values)
         return _Layout(types, inside, starts, lengths, rows, columns, reach)
+
+    def _by_place(
+        self, documents: Sequence[Document], numbered: Numbered, rows: _Rows
+    ) -> Iterator[NDArray[np.integer]]:
+        """The value numbers of each observation that depends on a token's place: (N,)."""
+        lengths = numbered.lengths
+        pauses = None
+        for observation in self._by_token:
+            if observation.name == MARK:
+                yield FIRST_VALUE + mark_numbers((document.marks for document in documents), lengths.tolist())
+                continue
+            if pauses is None:
+                pauses = Pauses(_times(documents, lengths), rows.characters.take(numbered.types), lengths)
+            yield observation.of_pauses(pauses)
 
     def _blocks(self, layout: _Layout) -> Iterator[tuple[int, FloatArray]]:
         """Emissions, block by block: the position of the first row, and scores (positions, L)."""
@@ -288,8 +290,11 @@ class _Block:
 
     def __init__(self, layout: _Layout, low: int, high: int, labels: int) -> None:
         self.rows = layout.rows
-        self.scores = np.zeros((high - low, labels))
         self._reach = layout.reach
+        # A path that begins in reach of the block may belong to a place beyond its ends: there is room for its score.
+        self._room = 2 * layout.reach
+        self._scores = np.zeros((high - low + 2 * self._room, labels))
+        self.scores = self._scores[self._room : len(self._scores) - self._room]
         self._all = slice(low - layout.reach, high + layout.reach)
         # Index arrays of another type would be converted at every gather.
         self._types = layout.types[self._all].astype(np.intp)
@@ -319,6 +324,18 @@ class _Block:
         # The rows are known to be in the table; numpy would check them into a copy.
         table.take(rows, axis=0, out=self._addend, mode="clip")
         self.scores += self._addend
+
+    def values_at(self, column: int, places: IntArray) -> NDArray[np.int32]:
+        """The value numbers of a column at some places; without meaning where a place is beyond the block's reach."""
+        self.values(column, 0, 0)
+        return self._values[column].take(places + self._reach, mode="clip")
+
+    def add_at(self, table: FloatArray, rows: NDArray[np.integer], places: IntArray) -> None:
+        """Add rows of a table to the scores of some places, each named once."""
+        places = places + self._room
+        scores = self._scores.take(places, axis=0)
+        scores += table.take(rows, axis=0)
+        self._scores[places] = scores
 
 
 # ---------------------------------------------------------------- 1. rows per word type
@@ -365,9 +382,9 @@ class _Words:
         self.observations = list(dict.fromkeys([*used, *crossed, *per_type]))
         values = chain.index.values
         self.sizes = {o: FIRST_VALUE + len(values[o]) for o in self.observations}
-        self.numberings = {o: _numbering(o, values[o], chain.index.lexicons) for o in self.observations}
+        self.numberings = {o: numbering(o, values[o], chain.index.lexicons) for o in self.observations}
         # Per offset: (observations, table of weights by value number) or, for several observations, a lookup of keys.
-        self.by_offset: dict[int, list[tuple[tuple[Observation, ...], _Lookup | None, FloatArray]]] = {}
+        self.by_offset: dict[int, list[tuple[tuple[Observation, ...], Lookup | None, FloatArray]]] = {}
         for template, parts, weights in one_word:
             observations = tuple(o for o, _ in template.use)
             entries = self.by_offset.setdefault(template.use[0][1], [])
@@ -376,7 +393,7 @@ class _Words:
                 table[parts[0]] = weights
                 entries.append((observations, None, table))
             else:
-                lookup = _Lookup.of(self._mixed(parts, observations))
+                lookup = Lookup.of(self._mixed(parts, observations))
                 entries.append((observations, lookup, np.vstack([np.zeros((1, self.labels)), weights])))
 
     def empty(self, capacity: int) -> _Rows:
@@ -388,31 +405,18 @@ class _Words:
             [],
         )
 
-    def fill(self, rows: _Rows, first: int, words: Sequence[str]) -> dict[Observation, NDArray[np.int32]]:
-        """Work out the types from number `first` on; returns their value numbers."""
-        forms = _Forms(normals(words))
-        span = slice(first, first + len(words))
-        numbers = {o: numbering.of(forms) for o, numbering in self.numberings.items()}
-        rows.characters[span] = forms.lengths
-        self._fill(rows, span, numbers)
-        return numbers
-
-    def fill_edge(self, rows: _Rows) -> dict[Observation, NDArray[np.int32]]:
-        """Type 0, the edge of a document; returns its value numbers."""
-        numbers = dict.fromkeys(self.observations, np.full(1, EDGE, dtype=np.int32))
-        self._fill(rows, slice(0, 1), numbers)
-        return numbers
-
-    def _fill(self, rows: _Rows, span: slice, numbers: Mapping[Observation, NDArray[np.int32]]) -> None:
+    def fill(self, rows: _Rows, span: slice, numbers: Mapping[Observation, NDArray[np.int32]]) -> None:
+        """Work out the types of a span from their value numbers."""
         for offset, entries in self.by_offset.items():
+            scores = rows.scores[offset][span]
             for observations, lookup, table in entries:
                 if lookup is None:
-                    rows.scores[offset][span] += table.take(numbers[observations[0]], axis=0)
+                    scores += table.take(numbers[observations[0]], axis=0)
                 else:
                     parts = [numbers[o].astype(np.int64) for o in observations]
                     ids = lookup.find(self._mixed(parts, observations))
                     ids[np.any([part == UNSEEN for part in parts], axis=0)] = 0
-                    rows.scores[offset][span] += table.take(ids, axis=0)
+                    scores += table.take(ids, axis=0)
         for column, o in zip(rows.numbers, self.per_type, strict=True):
             column[span] = numbers[o]
 
@@ -423,176 +427,49 @@ class _Words:
         return key
 
 
-class _Forms:
-    """W words in their normal form, and their characters laid end to end.
+class _TypeRows:
+    """The rows of word types, worked out when `rows` is first called after they were numbered."""
 
-    lengths, ends (W,): of the words in `codes`, the code points. alphabetic (W,): where a word is letters only.
-    """
-
-    def __init__(self, words: Sequence[str]) -> None:
-        self.words = words
-        self.lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
-        self.ends = np.cumsum(self.lengths)
-        self.codes = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.int64)
-
-    @cached_property
-    def alphabetic(self) -> NDArray[np.bool_]:
-        return np.fromiter(map(str.isalpha, self.words), dtype=bool, count=len(self.words))
-
-
-class _Numbering(Protocol):
-    """The value numbers (W,) of one observation for many words at once: those of `Observation.of_word`."""
-
-    def of(self, forms: _Forms) -> NDArray[np.int32]: ...
-
-
-def _numbering(
-    observation: Observation, values: Sequence[str], lexicons: Mapping[str, Mapping[str, str]]
-) -> _Numbering:
-    numbers = range(FIRST_VALUE, FIRST_VALUE + len(values))
-    if observation.name == "word":
-        return _Entries(values, numbers, UNSEEN)
-    number_of = dict(zip(values, numbers, strict=True))
-    if observation.lexicon:
-        return _Listed(lexicons[observation.lexicon], number_of)
-    if observation.name in ("prefix", "suffix") and (1 + len(set("".join(values)))) ** observation.n < 2**62:
-        return _Affixes(observation, values)
-    return _OneByOne(observation, number_of)
-
-
-class _Entries:
-    """Words that have an entry, and the number of all others."""
-
-    def __init__(self, words: Iterable[str], numbers: Sequence[int], otherwise: int) -> None:
-        # As bytes, like the numbers of the types themselves.
-        *as_bytes, self._otherwise = np.array([*numbers, otherwise], dtype=np.int32).view("V4").tolist()
-        self._entries: dict[str, bytes] = dict(zip(words, as_bytes, strict=True))
-
-    def of(self, forms: _Forms) -> NDArray[np.int32]:
-        entry, otherwise = self._entries.get, self._otherwise
-        return np.frombuffer(b"".join([entry(word, otherwise) for word in forms.words]), dtype=np.int32)
-
-
-class _Listed:
-    """The classes of words in a lexicon, which may have many more entries than a text has words."""
-
-    def __init__(self, entries: Mapping[str, str], numbers: Mapping[str, int]) -> None:
-        self._entries = entries
-        self._numbers = numbers
-
-    def of(self, forms: _Forms) -> NDArray[np.int32]:
-        entry, number = self._entries.get, self._numbers.get
-        found = [number(entry(word, ""), UNSEEN) for word in forms.words]
-        return np.array(found, dtype=np.int32)
-
-
-class _OneByOne:
-    """Any observation. Where it says no more of a word of letters than its length, only other words are looked at."""
-
-    def __init__(self, observation: Observation, numbers: Mapping[str, int]) -> None:
-        self._observation = observation
-        self._numbers = numbers
-        self._by_length = observation.name in OF_LENGTH
-        self._of_letters = np.array([self._one("a" * max(k, 1)) for k in range(LONGEST + 1)], dtype=np.int32)
-
-    def _one(self, word: str) -> int:
-        return self._numbers.get(self._observation.of_word(word, {}), UNSEEN)
-
-    def of(self, forms: _Forms) -> NDArray[np.int32]:
-        result: NDArray[np.int32] = self._of_letters.take(np.minimum(forms.lengths, LONGEST))
-        others = ~forms.alphabetic if self._by_length else np.ones(len(forms.words), dtype=bool)
-        places = np.flatnonzero(others)
-        result[places] = [self._one(forms.words[i]) for i in places.tolist()]
-        return result
-
-
-class _Affixes:
-    """The first or last n characters of a word, as one number whose digits are their places in the alphabet."""
-
-    def __init__(self, observation: Observation, values: Sequence[str]) -> None:
-        self._n = observation.n
-        self._at_end = observation.name == "suffix"
-        # A word of less than n characters has the value "".
-        numbers = FIRST_VALUE + np.arange(len(values), dtype=np.int32)
-        self._too_short = UNSEEN
-        if "" in values:
-            place = values.index("")
-            self._too_short = FIRST_VALUE + place
-            numbers = np.delete(numbers, place)
-        codes = np.array(sorted(map(ord, set("".join(values)))), dtype=np.int64)
-        self._digits = np.zeros(int(codes.max(initial=0)) + 2, dtype=np.int64)
-        self._digits[codes] = np.arange(1, len(codes) + 1)
-        self._base = len(codes) + 1
-        self._numbers = np.append(np.int32(UNSEEN), numbers)
-        self._lookup = _Lookup.of(self._keys(_Forms([value for value in values if value])))
-
-    def _keys(self, forms: _Forms) -> IntArray:
-        """The number of each word's affix; without meaning where it has none."""
-        first = forms.ends - (self._n if self._at_end else forms.lengths)
-        key = np.zeros(len(first), dtype=np.int64)
-        for i in range(self._n):
-            key *= self._base
-            # Characters that no affix of the model has are 0, which is no digit.
-            key += self._digits.take(forms.codes.take(first + i, mode="clip"), mode="clip")
-        return key
-
-    def of(self, forms: _Forms) -> NDArray[np.int32]:
-        if len(forms.codes) == 0:
-            return np.full(len(forms.words), self._too_short, dtype=np.int32)
-        found = self._numbers.take(self._lookup.find(self._keys(forms)))
-        found[forms.lengths < self._n] = self._too_short
-        return found
-
-
-class _Types(dict[str, bytes]):
-    """Word -> type number; a new word gets the next one, and its rows when `rows` is called.
-
-    Numbers are kept as the four bytes that they take in an array: those of a batch are joined, which costs less
-    than half of what making an array of Python's integers does.
-    """
-
-    def __init__(self, words: _Words) -> None:
-        super().__init__()
+    def __init__(self, words: _Words, types: WordTypes) -> None:
+        self.types = types
         self._words = words
-        self._new: list[str] = []
         self._filled = 1
         self._rows = words.empty(1 << 12)
         # Per crossing: the numbers of a word that its templates look at, mixed into one key -> class.
         self._classes: list[dict[int, int]] = [{} for _ in words.crossings]
         self._rows.crossed = [np.zeros((0, crossing.rows * words.labels)) for crossing in words.crossings]
-        self._classify(slice(0, 1), words.fill_edge(self._rows))
-
-    def __missing__(self, word: str) -> bytes:
-        number = self[word] = (len(self) + 1).to_bytes(4, sys.byteorder)
-        self._new.append(word)
-        return number
+        edge = dict.fromkeys(words.observations, np.full(1, EDGE, dtype=np.int32))
+        self._fill(slice(0, 1), edge)
 
     def rows(self) -> _Rows:
         """The rows of all types numbered so far. What was returned earlier stays valid for its types."""
-        if self._new:
-            needed = self._filled + len(self._new)
+        if self._filled < len(self.types):
+            forms = self.types.forms(self._filled)
+            needed = self._filled + len(forms.words)
             if needed > len(self._rows.characters):
                 self._rows = self._grown(max(needed, 2 * len(self._rows.characters)))
-            numbers = self._words.fill(self._rows, self._filled, self._new)
-            self._classify(slice(self._filled, needed), numbers)
-            self._filled, self._new = needed, []
+            span = slice(self._filled, needed)
+            self._rows.characters[span] = forms.lengths
+            self._fill(span, {o: numbering.of(forms) for o, numbering in self._words.numberings.items()})
+            self._filled = needed
         return self._rows
 
-    def _classify(self, span: slice, numbers: Mapping[Observation, NDArray[np.int32]]) -> None:
+    def _fill(self, span: slice, numbers: Mapping[Observation, NDArray[np.int32]]) -> None:
+        self._words.fill(self._rows, span, numbers)
         for i, (crossing, known) in enumerate(zip(self._words.crossings, self._classes, strict=True)):
-            keys = crossing.keys(numbers)
+            keys, inverse = np.unique(crossing.keys(numbers), return_inverse=True)
             before = len(known)
             classes = [known.setdefault(key, len(known)) for key in keys.tolist()]
-            self._rows.classes[i][span] = classes
+            self._rows.classes[i][span] = np.array(classes, dtype=np.int32).take(inverse)
             if len(known) > before:
-                fresh = crossing.weights_of(np.array(list(islice(known, before, None)), dtype=np.int64))
+                fresh = keys[np.array(classes) >= before]
                 table = self._rows.crossed[i]
                 if len(known) > len(table):
                     # Doubled, so that growing costs little per class; rows given out before stay valid.
                     grown = np.zeros((max(2 * len(table), len(known)), table.shape[1]))
                     grown[:before] = table[:before]
                     self._rows.crossed[i] = table = grown
-                table[before : len(known)] = fresh
+                table[before : len(known)] = crossing.weights_of(fresh)
 
     def _grown(self, capacity: int) -> _Rows:
         rows, old = self._words.empty(capacity), self._rows
@@ -666,7 +543,7 @@ class _Crossing:
         self._sizes = sizes
         self._labels = labels
         # (word observations, lookup of their mixed values, weights by number (numbers, rows, L))
-        self._entries: list[tuple[list[Observation], _Lookup, FloatArray]] = []
+        self._entries: list[tuple[list[Observation], Lookup, FloatArray]] = []
 
     def add(self, template: Template, parts: list[IntArray], weights: FloatArray) -> None:
         word = [i for i, place in enumerate(template.use) if place not in self.places]
@@ -678,7 +555,7 @@ class _Crossing:
             row = row * size + parts[template.use.index(place)]
         table = np.zeros((len(distinct) + 1, self.rows, self._labels))
         table[numbers + 1, row] = weights
-        self._entries.append((observations, _Lookup.of(distinct), table))
+        self._entries.append((observations, Lookup.of(distinct), table))
 
     def has_room(self, attributes: int) -> bool:
         """Whether classes still fit into 64 bits with one more template of so many attributes."""
@@ -739,7 +616,7 @@ class _Node:
     keys: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     column: int = 0
     path_column: int = 0  # of the first word, for a path of two
-    pairs: _Packed | None = None
+    pairs: Packed | None = None
     tables: list[tuple[int, FloatArray]] = field(default_factory=list)
     nearest: int = 0  # the least and the greatest offset of a path's first word from its mark's place
     furthest: int = 0
@@ -763,7 +640,7 @@ class _Node:
         """Make the tables, once all templates are in."""
         assert self.parent is not None
         self.column, self.path_column = column_of[self.observation], column_of[self.parent.observation]
-        self.pairs = _Packed.of(*np.divmod(self.keys, self.size), self.size)
+        self.pairs = Packed.of(*np.divmod(self.keys, self.size), self.size)
         by_base: dict[int, FloatArray] = {}
         for base, numbers, weights in self.uses:
             table = by_base.setdefault(base, np.zeros((len(self.keys) + 1, weights.shape[1])))
@@ -774,174 +651,30 @@ class _Node:
 
     def add_scores(self, block: _Block) -> None:
         """Add what this path and its continuations give to the places of the block."""
-        self._follow(block, block.values(self.path_column, self.nearest, self.furthest))
-
-    def _follow(self, block: _Block, path: NDArray[np.int32]) -> None:
-        """path: the path's number so far, where its first word is at the places nearest … furthest."""
         assert self.pairs is not None
-        offset = self.offset
-        values = block.values(self.column, self.nearest + offset, self.furthest + offset)
-        numbers = self.pairs.find(path, values)
-        for base, table in self.tables:
-            block.add(table, numbers[base - self.nearest : len(numbers) + base - self.furthest])
+        first, last = self.nearest, self.furthest
+        path = block.values(self.path_column, first, last)
+        numbers = self.pairs.find(path, block.values(self.column, first + self.offset, last + self.offset))
+        places = np.flatnonzero(numbers != 0)
+        some = numbers.take(places)
+        dense = len(places) > _DENSE_SHARE * len(numbers)
+        if dense:
+            for base, table in self.tables:
+                block.add(table, numbers[base - first : len(numbers) + base - last])
+        self._follow(block, places + first, some, [] if dense else self.tables)
+
+    def _follow(
+        self, block: _Block, places: IntArray, numbers: NDArray[np.int32], tables: Sequence[tuple[int, FloatArray]]
+    ) -> None:
+        """Add rows of tables, and what the continuations give.
+
+        places: where the path's first word is, counted from the block's start; numbers: the path's, none of them 0.
+        """
+        for base, table in tables:
+            block.add_at(table, numbers, places - base)
         for child in self.children.values():
-            child._follow(block, numbers[child.nearest - self.nearest : len(numbers) + child.furthest - self.furthest])
-
-
-@dataclass(frozen=True, slots=True)
-class _Packed:
-    """Pairs of numbers -> 1 + the pair's place among those given, 0 for any other pair.
-
-    A sparse table whose rows (the pairs of one first number) are laid over each other, each moved along until no two
-    entries share a slot (row displacement: Tarjan and Yao 1979). A slot knows its owner, so that a lookup is exact
-    and takes one probe.
-    """
-
-    moved: NDArray[np.int32]  # by first number: where its row begins
-    owners: NDArray[np.int32]  # by slot: the first number, -1 where the slot is free
-    places: NDArray[np.int32]
-
-    @staticmethod
-    def of(first: IntArray, second: IntArray, size: int) -> _Packed:
-        """From distinct pairs; second numbers are less than `size`."""
-        order = np.argsort(first, kind="stable")
-        rows, begins, counts = np.unique(first[order], return_index=True, return_counts=True)
-        second = second[order]
-        space = _Space(4 * len(first), size)
-        begin_of = np.zeros(len(rows), dtype=np.int64)
-        # The longest rows first, while there is room; short ones find their place among them, many at a time.
-        longest = np.argsort(-counts, kind="stable")
-        long_rows = int(np.count_nonzero(counts >= _LONG_ROW))
-        for row in longest[:long_rows].tolist():
-            begin_of[row] = space.place(second[begins[row] : begins[row] + counts[row]])
-        short = np.sort(longest[long_rows:])
-        begin_of[short] = space.place_all(second[np.repeat(counts < _LONG_ROW, counts)], counts[short])
-        slots = np.repeat(begin_of, counts) + second
-        moved = np.zeros(int(first.max(initial=0)) + 1, dtype=np.int32)
-        moved[rows] = begin_of
-        owners = np.full(len(space.taken), -1, dtype=np.int32)
-        owners[slots] = first[order]
-        places = np.zeros(len(space.taken), dtype=np.int32)
-        places[slots] = 1 + order
-        return _Packed(moved, owners, places)
-
-    def find(self, first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.int32]:
-        """1 + the place of each pair, or 0."""
-        # A first number beyond the last row finds that row, which another number owns.
-        slots = self.moved.take(first, mode="clip")
-        slots += second
-        return np.where(self.owners.take(slots) == first, self.places.take(slots), 0)
-
-
-class _Space:
-    """Slots in which rows find a place, each at the first of a series of beginnings where all of its slots are free."""
-
-    def __init__(self, room: int, size: int) -> None:
-        self.taken = np.zeros(room + size, dtype=bool)
-        self._room = room
-        self._size = size
-        self._tried = 0
-
-    def _beginnings(self, count: int) -> IntArray:
-        """The next beginnings to try, spread over the room (Knuth, TAOCP 6.4: multiplicative hashing)."""
-        found: IntArray = (self._tried + np.arange(count)) * 0x9E3779B1 % self._room
-        self._tried += count
-        if self._tried > _TRIES * self._room:
-            # Crowded by rows that look alike: twice the room, the tries start again.
-            self.taken = np.concatenate([self.taken, np.zeros(self._room, dtype=bool)])
-            self._room *= 2
-            self._tried = 0
-        return found
-
-    def place(self, row: IntArray) -> int:
-        """Give a row, of distinct numbers less than `size`, its slots; returns where it begins."""
-        while True:
-            beginnings = self._beginnings(64)
-            free = np.flatnonzero(~self.taken[beginnings[:, None] + row].any(axis=1))
-            if len(free):
-                begin = int(beginnings[free[0]])
-                self.taken[begin + row] = True
-                return begin
-
-    def place_all(self, numbers: IntArray, counts: IntArray) -> IntArray:
-        """The same for many rows, which stand end to end in `numbers`: where each begins."""
-        begin_of = np.zeros(len(counts), dtype=np.int64)
-        waiting = np.arange(len(counts))
-        owner = np.repeat(waiting, counts)
-        while len(waiting):
-            begin_of[waiting] = self._beginnings(len(waiting))
-            slots = begin_of[owner] + numbers
-            # Of all entries that want a free slot one gets it; a row needs all of its own.
-            claims = np.empty(len(self.taken), dtype=np.int64)
-            claims[slots] = np.arange(len(slots))
-            failed = np.zeros(len(counts), dtype=bool)
-            failed[owner[self.taken[slots] | (claims[slots] != np.arange(len(slots)))]] = True
-            placed = ~failed[owner]
-            self.taken[slots[placed]] = True
-            waiting = waiting[failed[waiting]]
-            owner, numbers = owner[~placed], numbers[~placed]
-        return begin_of
-
-
-@dataclass(frozen=True, slots=True)
-class _Lookup:
-    """Key -> 1 + its place among the keys given, 0 for any other key.
-
-    A plain array where keys are small, else open addressing with multiplicative hashing (Knuth, TAOCP 6.4) in a
-    table that is at most a quarter full, probed for all queries at once.
-    """
-
-    dense: NDArray[np.int32] | None
-    slot_keys: IntArray
-    slot_places: NDArray[np.int32]
-    shift: np.uint64
-
-    @staticmethod
-    def of(keys: IntArray) -> _Lookup:
-        none = np.zeros(0, dtype=np.int64)
-        places = np.arange(1, len(keys) + 1, dtype=np.int32)
-        top = int(keys.max(initial=0)) + 1
-        if top <= _DENSE_PAIRS:
-            dense = np.zeros(top, dtype=np.int32)
-            dense[keys] = places
-            return _Lookup(dense, none, none.astype(np.int32), np.uint64(0))
-        bits = max(4, (4 * len(keys) - 1).bit_length())
-        slot_keys = np.full(1 << bits, -1, dtype=np.int64)
-        slot_places = np.zeros(1 << bits, dtype=np.int32)
-        shift = np.uint64(64 - bits)
-        slots = _hash(keys, shift)
-        while len(keys):
-            # Of all keys that want a free slot, the first gets it; the others try the next one.
-            free = np.flatnonzero(slot_keys[slots] == -1)
-            _, winners = np.unique(slots[free], return_index=True)
-            winners = free[winners]
-            slot_keys[slots[winners]] = keys[winners]
-            slot_places[slots[winners]] = places[winners]
-            left = np.ones(len(keys), dtype=bool)
-            left[winners] = False
-            keys, places = keys[left], places[left]
-            slots = (slots[left] + 1) & (len(slot_keys) - 1)
-        return _Lookup(None, slot_keys, slot_places, shift)
-
-    def find(self, keys: IntArray) -> IntArray:
-        """1 + the place of each key, or 0."""
-        if self.dense is not None:
-            small = keys < len(self.dense)
-            return np.where(small, self.dense[np.where(small, keys, 0)], 0).astype(np.int64)
-        slots = _hash(keys, self.shift)
-        found = self.slot_keys[slots]
-        result = np.where(found == keys, self.slot_places[slots], 0).astype(np.int64)
-        unsettled = np.flatnonzero((found != keys) & (found != -1))
-        slots = slots[unsettled]
-        while len(unsettled):
-            slots = (slots + 1) & (len(self.slot_keys) - 1)
-            found = self.slot_keys[slots]
-            wanted = keys[unsettled]
-            result[unsettled] = np.where(found == wanted, self.slot_places[slots], 0)
-            going = (found != wanted) & (found != -1)
-            unsettled, slots = unsettled[going], slots[going]
-        return result
-
-
-def _hash(keys: IntArray, shift: np.uint64) -> IntArray:
-    return ((keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> shift).astype(np.int64)
+            assert child.pairs is not None
+            # What is beyond reach belongs to paths of places beyond the block.
+            found = child.pairs.find(numbers, block.values_at(child.column, places + child.offset))
+            kept = np.flatnonzero(found)
+            child._follow(block, places.take(kept), found.take(kept), child.tables)

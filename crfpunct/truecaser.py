@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
 from typing import Any
@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crfpunct.casing import WRITTEN_SIGNS, Spelling, from_lines, to_lines
+from crfpunct.casing import WRITTEN_SIGNS, OwnCase, Spelling, from_lines, to_lines
 from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.errors import ModelError
 from crfpunct.marks import label, split_mark
 from crfpunct.tables import Tables
 from crfpunct.templates import FeatureSet
+from crfpunct.word_types import CASED, SIGNED, Numbered, Vocabulary
 
 _CACHED_FORMS = 1 << 16
 
@@ -24,32 +25,43 @@ _CACHED_FORMS = 1 << 16
 class Truecaser:
     """Spells words in the case that a CRF finds for them. Immutable: threads can share it."""
 
-    def __init__(self, chain: LinearChain, spelling: Spelling) -> None:
+    def __init__(self, chain: LinearChain, spelling: Spelling, vocabulary: Vocabulary | None = None) -> None:
         self.chain = chain
         self.spelling = spelling
+        self.vocabulary = vocabulary or Vocabulary()
         self._tables: Tables | None = None
-        self._forms: dict[str, _Forms] = {}
+        self._forms: list[_Forms] = []  # by class
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"chain": self.chain, "spelling": self.spelling, "_tables": None, "_forms": {}}
+        return self.__dict__ | {"_tables": None, "_forms": []}
 
     @property
     def tables(self) -> Tables:
         if self._tables is None:  # two threads may both compile it; either result will do
-            self._tables = Tables(self.chain)
+            self._tables = Tables(self.chain, self.vocabulary)
         return self._tables
 
     def classes(self, documents: Sequence[Document]) -> list[list[str]]:
         """The class of every word; the documents' marks are taken as given."""
-        views = [heard(document) for document in documents]
-        classes = self.tables.decode([self._lowered(view) for view, _ in views])
-        for i, (_, places) in enumerate(views):
-            if places is not None:
-                found = [self.chain.labels[0]] * len(documents[i].words)
-                for place, case in zip(places, classes[i], strict=True):
-                    found[place] = case
-                classes[i] = found
-        return classes
+        found = [[self.chain.labels[0]] * len(document.words) for document in documents]
+        for i, place, case in self._raised(documents, self.vocabulary.number(documents)):
+            found[i][place] = self.chain.labels[case]
+        return found
+
+    def _raised(self, documents: Sequence[Document], numbered: Numbered) -> Iterator[tuple[int, int, int]]:
+        """Every word that is not of the neutral class: its document, its place there, the number of its class."""
+        signed = numbered.with_trait(SIGNED)
+        heard_as = [
+            heard(document) if some else (document, None) for document, some in zip(documents, signed, strict=True)
+        ]
+        views = [self._lowered(view) for view, _ in heard_as]
+        best, starts, _ = self.tables.best(views, None if any(signed) or self.spelling.upper else numbered)
+        places = np.flatnonzero(best)
+        owners = np.searchsorted(starts, places, side="right") - 1
+        within = places - starts[owners]
+        for i, place, case in zip(owners.tolist(), within.tolist(), best[places].tolist(), strict=True):
+            kept = heard_as[i][1]
+            yield i, place if kept is None else kept[place], case
 
     def _lowered(self, document: Document) -> Document:
         """In lower case by the language's rule, where it has one; `observations.normal` knows no language."""
@@ -57,22 +69,23 @@ class Truecaser:
             return document
         return replace(document, words=[self.spelling.lowered(word) for word in document.words])
 
-    def words(self, documents: Sequence[Document]) -> list[list[str]]:
-        """The words of every document, each in the case found for it."""
+    def words(self, documents: Sequence[Document], numbered: Numbered | None = None) -> list[list[str]]:
+        """The words of every document, each in the case found for it.
+
+        numbered: the documents' words, if they are numbered already.
+        """
         forms = self._forms
-        if not forms or max(map(len, forms.values())) > _CACHED_FORMS:
-            forms = self._forms = {case: _Forms(self.spelling, case) for case in self.chain.labels}
-        neutral = self.chain.labels[0]
-        found = []
-        for document, cases in zip(documents, self.classes(documents), strict=True):
-            text = " ".join(document.words)
-            if text == text.lower():  # as recognisers write; most words then stay as they are
-                words = document.words.copy()
-                for place in [place for place, case in enumerate(cases) if case != neutral]:
-                    words[place] = forms[cases[place]][words[place]]
-            else:
-                words = [forms[case][word] for word, case in zip(document.words, cases, strict=True)]
-            found.append(words)
+        if not forms or max(map(len, forms)) > _CACHED_FORMS:
+            forms = self._forms = [_Forms(self.spelling, case) for case in self.chain.labels]
+        if numbered is None:
+            numbered = self.vocabulary.number(documents)
+        # As recognisers write, in lower case, most words stay as they are.
+        found = [
+            [forms[0][word] for word in document.words] if cased else document.words.copy()
+            for document, cased in zip(documents, numbered.with_trait(CASED), strict=True)
+        ]
+        for i, place, case in self._raised(documents, numbered):
+            found[i][place] = forms[case][documents[i].words[place]]
         return found
 
     def to_arrays(self) -> dict[str, NDArray[np.generic]]:
@@ -86,15 +99,20 @@ class Truecaser:
         return {"casing": self.chain.index.lexicons.get("casing", {}), "surface": self.spelling.surface}
 
     @staticmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]], labels: Sequence[str], features: FeatureSet) -> Truecaser:
+    def from_arrays(
+        arrays: Mapping[str, NDArray[Any]],
+        labels: Sequence[str],
+        features: FeatureSet,
+        vocabulary: Vocabulary | None = None,
+    ) -> Truecaser:
         """The inverse of `to_arrays`; ModelError where the arrays do not fit together."""
         try:
             casing, surface = (from_lines(arrays[name].tobytes().decode()) for name in ("casing", "surface"))
         except (KeyError, ValueError) as error:
             raise ModelError(f"its lexicons of case are damaged ({error}); train or fetch it again.") from error
-        lexicons = {**features.lexicons, **dict.fromkeys(features.learned, casing)}
+        lexicons = {**features.lexicons, **dict.fromkeys(features.learned, OwnCase(casing))}
         chain = LinearChain.from_arrays(arrays, labels, features.templates, lexicons)
-        return Truecaser(chain, Spelling(surface, features.upper))
+        return Truecaser(chain, Spelling(surface, features.upper), vocabulary)
 
 
 def heard(document: Document) -> tuple[Document, list[int] | None]:

@@ -6,14 +6,23 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crfpunct.casing import OwnCase
+from crfpunct.numbering import Forms, numbering
 from crfpunct.observations import FIRST_VALUE, UNSEEN, WORD_OBSERVATIONS, Observation, normal, normals
-from crfpunct.tables import _Forms, _numbering
+from crfpunct.templates import Lexicon
 
-LEXICONS = {"said": {"ba": "name", "de": "verb", "żółw": "name", "zoza": "verb"}}
+ENTRIES = {"ba": "name", "de": "verb", "żółw": "name", "zoza": "verb"}
+LEXICONS = {
+    "said": ENTRIES,
+    "ending": Lexicon(ENTRIES, {"a": "name", "ża": "verb", "abż": "adverb"}),
+    "any": Lexicon(ENTRIES, {"": "verb", "b": "name"}),
+    "listed": Lexicon(ENTRIES),
+    "case": OwnCase({"ba": "UPPER always many", "a": "TITLE often few", "bał": "LOWER mostly few", "a-a": "MIXED"}),
+}
 OBSERVATIONS = [
     *(Observation(name, n) for name in ("prefix", "suffix") for n in (1, 2, 3, 4, 7)),
     *(Observation(name) for name in WORD_OBSERVATIONS.keys() - {"prefix", "suffix"}),
-    Observation("lexicon", 0, "said"),
+    *(Observation("lexicon", 0, name) for name in LEXICONS),
 ]
 
 words_of_few_letters = st.text("abżł01.-'", min_size=1, max_size=14)
@@ -28,7 +37,7 @@ def test_numbers_of_many_words_are_those_of_each(known, others, observation, dat
     values = [value for value in values if data.draw(st.booleans())]
     number = {value: i for i, value in enumerate(values, FIRST_VALUE)}
     expected = [number.get(observation.of_word(word, LEXICONS), UNSEEN) for word in known + others]
-    found = _numbering(observation, values, LEXICONS).of(_Forms(known + others))
+    found = numbering(observation, values, LEXICONS).of(Forms(known + others))
     assert found.tolist() == expected
 
 
@@ -37,7 +46,7 @@ def test_affixes_of_many_letters():
     observation = Observation("suffix", 9)
     known = ["".join(map(chr, range(start, start + 9))) for start in range(0x4E00, 0x5E00, 9)]
     values = sorted(known)
-    found = _numbering(observation, values, {}).of(_Forms([*values, "x" * 9, "x", "y" + values[3]]))
+    found = numbering(observation, values, {}).of(Forms([*values, "x" * 9, "x", "y" + values[3]]))
     number = np.arange(FIRST_VALUE, FIRST_VALUE + len(values)).tolist()
     assert found.tolist() == [*number, UNSEEN, UNSEEN, number[3]]
 

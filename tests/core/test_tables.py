@@ -19,15 +19,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crfpunct import attributes, decoding, tables
+from crfpunct import attributes, decoding, lookups, tables, word_types
 from crfpunct.attributes import Batch
 from crfpunct.chain import LinearChain
 from crfpunct.document import Document
+from crfpunct.lookups import Lookup, Packed
 from crfpunct.marks import Typography
 from crfpunct.observations import FIRST_VALUE, PAUSE_OBSERVATIONS, SIZED, Observation
 from crfpunct.punctuator import Punctuator
 from crfpunct.restorer import Restorer
-from crfpunct.tables import Tables, _Lookup, _Packed
+from crfpunct.tables import Tables
 from crfpunct.templates import Template
 
 WORD = Observation("word")
@@ -172,10 +173,10 @@ def cases(draw):
 
 @contextmanager
 def constants(**values):
-    """Other constants of `tables`, which change how a model is compiled and run, and never what it says."""
+    """Other constants, which change how a model is compiled and run, and never what it says."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in values.items():
-            patch.setattr(tables, name, value)
+            patch.setattr(next(module for module in (tables, lookups, word_types) if name in vars(module)), name, value)
         yield
 
 
@@ -247,7 +248,8 @@ def test_every_pause_and_mark_fits_a_product_table():
         {
             "_FEW_VALUES": st.sampled_from([0, 8, 32, 10**6]),
             "_PRODUCT_ROWS": st.sampled_from([MOST_VALUES, 40, 500, 1 << 14]),
-            "_DENSE_PAIRS": st.sampled_from([0, 1000, 1 << 17]),
+            "_DENSE_KEYS": st.sampled_from([0, 1000, 1 << 17]),
+            "_DENSE_SHARE": st.sampled_from([-1.0, 0.3, 1.0]),
         }
     ),
 )
@@ -449,17 +451,17 @@ def test_endless_new_words_take_no_more_room():
             document = Document("", [*new_words(10 * i, 10), "ba", "de", "ba"])
             (found,) = compiled.decode([document])
             assert_labels(found, chain.emissions([document]), chain)
-            assert len(compiled._cache) <= 50 + 12  # and those of one batch
+            assert len(compiled._cache.types) <= 50 + 12  # and those of one batch
             assert len(compiled._cache.rows().characters) == 1 << 12
 
 
 def test_known_words_take_no_room_twice():
     compiled = Tables(chain_of(USUAL, corpus_of(0)))
     compiled.decode(corpus_of(0))
-    size, rows = len(compiled._cache), compiled._cache.rows()
+    size, rows = len(compiled._cache.types), compiled._cache.rows()
     compiled.decode(corpus_of(0))
-    assert (len(compiled._cache), compiled._cache.rows() is rows) == (size, True)
-    assert size == len({word for document in corpus_of(0) for word in document.words})
+    assert (len(compiled._cache.types), compiled._cache.rows() is rows) == (size, True)
+    assert size == 1 + len({word for document in corpus_of(0) for word in document.words})
 
 
 def test_the_cache_grows_and_keeps_what_it_has():
@@ -467,10 +469,10 @@ def test_the_cache_grows_and_keeps_what_it_has():
     compiled = Tables(chain)
     old = corpus_of(0)
     assert_plain(chain, compiled, old)
-    early = compiled._lay_out(old)
+    early = compiled._lay_out(old, None)
     for first, count in ((0, 10), (10, 5000), (5010, 9000)):
         assert_plain(chain, compiled, [Document("", new_words(first, count) + old[-1].words), *old])
-    assert len(compiled._cache) > 14_000
+    assert len(compiled._cache.types) > 14_000
     # Rows handed out earlier are still right for the types that they were handed out for.
     scores = np.concatenate([block for _, block in compiled._blocks(early)])
     inside = early.inside[early.reach : len(early.inside) - early.reach]
@@ -555,8 +557,8 @@ def test_a_lookup_is_a_dictionary(keys, others, random, dense_pairs):
     expected = {key: place for place, key in enumerate(ordered, 1)}
     queries = [*ordered, *others, *(key + 1 for key in ordered), *ordered[::-1]]
     given_keys = np.array(ordered, dtype=np.int64)
-    with constants(_DENSE_PAIRS=dense_pairs):
-        lookup = _Lookup.of(given_keys)
+    with constants(_DENSE_KEYS=dense_pairs):
+        lookup = Lookup.of(given_keys)
     found = lookup.find(np.array(queries, dtype=np.int64))
     assert found.tolist() == [expected.get(key, 0) for key in queries]
     assert given_keys.tolist() == ordered
@@ -566,16 +568,16 @@ def test_a_lookup_is_a_dictionary(keys, others, random, dense_pairs):
 @pytest.mark.parametrize("slot", [0, 7, 15])
 def test_a_lookup_of_keys_that_all_want_the_same_slot(slot):
     keys = colliding(slot, 400)
-    with constants(_DENSE_PAIRS=0):
-        lookup = _Lookup.of(np.array(keys[:200], dtype=np.int64))
-    assert len(set(tables._hash(np.array(keys), lookup.shift).tolist())) == 1
+    with constants(_DENSE_KEYS=0):
+        lookup = Lookup.of(np.array(keys[:200], dtype=np.int64))
+    assert len(set(lookups._hash(np.array(keys), lookup.shift).tolist())) == 1
     assert lookup.find(np.array(keys, dtype=np.int64)).tolist() == [*range(1, 201), *[0] * 200]
 
 
 def test_a_lookup_is_at_most_a_quarter_full():
     for size in (1, 3, 4, 5, 63, 64, 65, 1000):
-        with constants(_DENSE_PAIRS=0):
-            lookup = _Lookup.of(np.arange(size, dtype=np.int64) * 977)
+        with constants(_DENSE_KEYS=0):
+            lookup = Lookup.of(np.arange(size, dtype=np.int64) * 977)
         assert len(lookup.slot_keys) >= 4 * size
         assert (lookup.slot_keys >= 0).sum() == size
 
@@ -596,7 +598,7 @@ def test_packed_rows_are_a_dictionary(pairs, random):
     ordered = list(pairs)
     random.shuffle(ordered)
     size = 1 + max((second for _, second in ordered), default=0)
-    packed = _Packed.of(*np.array(ordered, dtype=np.int64).reshape(-1, 2).T, size)
+    packed = Packed.of(*np.array(ordered, dtype=np.int64).reshape(-1, 2).T, size)
     expected = {pair: place for place, pair in enumerate(ordered, 1)}
     highest = 1 + max((first for first, _ in ordered), default=0)
     queries = [(first, second) for first in range(highest + 1) for second in range(size)]
@@ -608,7 +610,7 @@ def test_rows_that_leave_no_room_get_more():
     # Every row takes every second number: no two of them can lie over each other but in two ways.
     pairs = [(row, 2 * step) for row in range(1, 60) for step in range(1, 400)]
     first, second = np.array(pairs, dtype=np.int64).T
-    packed = _Packed.of(first, second, 800)
+    packed = Packed.of(first, second, 800)
     assert packed.find(first.astype(np.int32), second.astype(np.int32)).tolist() == list(range(1, len(pairs) + 1))
     assert not packed.find(first.astype(np.int32), second.astype(np.int32) - 1).any()
 
@@ -627,13 +629,13 @@ def test_an_interrupted_call_leaves_the_tables_as_they_were(monkeypatch):
     chain = chain_of((Template("a", ((WORD, 0),)), Template("b", ((WORD, 1),))), corpus_of(0))
     compiled = Tables(chain)
     document = corpus_of(0)[-1]
-    real = tables._Words._fill
+    real = tables._Words.fill
 
     def interrupted(*arguments):
         real(*arguments)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tables._Words, "_fill", interrupted)  # Ctrl-C in a notebook, just then
+    monkeypatch.setattr(tables._Words, "fill", interrupted)  # Ctrl-C in a notebook, just then
     with pytest.raises(KeyboardInterrupt):
         compiled.decode([document])
     monkeypatch.undo()

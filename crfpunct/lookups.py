@@ -1,0 +1,178 @@
+"""Keys -> places, exactly and for many queries at once: pairs in packed sparse tables, single keys by hashing.
+
+A place is 1 + the position of a key among those given; 0 stands for every other key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+
+#: A lookup over keys up to this is an array; over larger ones it is hashed.
+_DENSE_KEYS = 1 << 17
+#: Of packed rows: those of at least so many entries are placed one by one; after so many tries a slot, room is made.
+_LONG_ROW = 16
+_TRIES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Pairs of numbers -> 1 + the pair's place among those given, 0 for any other pair.
+
+    A sparse table whose rows (the pairs of one first number) are laid over each other, each moved along until no two
+    entries share a slot (row displacement: Tarjan and Yao 1979). A slot knows its owner, so that a lookup is exact
+    and takes one probe.
+    """
+
+    moved: NDArray[np.int32]  # by first number: where its row begins
+    owners: NDArray[np.int32]  # by slot: the first number, -1 where the slot is free
+    places: NDArray[np.int32]
+
+    @staticmethod
+    def of(first: IntArray, second: IntArray, size: int) -> Packed:
+        """From distinct pairs; second numbers are less than `size`."""
+        order = np.argsort(first, kind="stable")
+        rows, begins, counts = np.unique(first[order], return_index=True, return_counts=True)
+        second = second[order]
+        space = _Space(4 * len(first), size)
+        begin_of = np.zeros(len(rows), dtype=np.int64)
+        # The longest rows first, while there is room; short ones find their place among them, many at a time.
+        longest = np.argsort(-counts, kind="stable")
+        long_rows = int(np.count_nonzero(counts >= _LONG_ROW))
+        for row in longest[:long_rows].tolist():
+            begin_of[row] = space.place(second[begins[row] : begins[row] + counts[row]])
+        short = np.sort(longest[long_rows:])
+        begin_of[short] = space.place_all(second[np.repeat(counts < _LONG_ROW, counts)], counts[short])
+        slots = np.repeat(begin_of, counts) + second
+        moved = np.zeros(int(first.max(initial=0)) + 1, dtype=np.int32)
+        moved[rows] = begin_of
+        owners = np.full(len(space.taken), -1, dtype=np.int32)
+        owners[slots] = first[order]
+        places = np.zeros(len(space.taken), dtype=np.int32)
+        places[slots] = 1 + order
+        return Packed(moved, owners, places)
+
+    def find(self, first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.int32]:
+        """1 + the place of each pair, or 0."""
+        # A first number beyond the last row finds that row, which another number owns.
+        slots = self.moved.take(first, mode="clip")
+        slots += second
+        return np.where(self.owners.take(slots) == first, self.places.take(slots), 0)
+
+
+class _Space:
+    """Slots in which rows find a place, each at the first of a series of beginnings where all of its slots are free."""
+
+    def __init__(self, room: int, size: int) -> None:
+        self.taken = np.zeros(room + size, dtype=bool)
+        self._room = room
+        self._size = size
+        self._tried = 0
+
+    def _beginnings(self, count: int) -> IntArray:
+        """The next beginnings to try, spread over the room (Knuth, TAOCP 6.4: multiplicative hashing)."""
+        found: IntArray = (self._tried + np.arange(count)) * 0x9E3779B1 % self._room
+        self._tried += count
+        if self._tried > _TRIES * self._room:
+            # Crowded by rows that look alike: twice the room, the tries start again.
+            self.taken = np.concatenate([self.taken, np.zeros(self._room, dtype=bool)])
+            self._room *= 2
+            self._tried = 0
+        return found
+
+    def place(self, row: IntArray) -> int:
+        """Give a row, of distinct numbers less than `size`, its slots; returns where it begins."""
+        while True:
+            beginnings = self._beginnings(64)
+            free = np.flatnonzero(~self.taken[beginnings[:, None] + row].any(axis=1))
+            if len(free):
+                begin = int(beginnings[free[0]])
+                self.taken[begin + row] = True
+                return begin
+
+    def place_all(self, numbers: IntArray, counts: IntArray) -> IntArray:
+        """The same for many rows, which stand end to end in `numbers`: where each begins."""
+        begin_of = np.zeros(len(counts), dtype=np.int64)
+        waiting = np.arange(len(counts))
+        owner = np.repeat(waiting, counts)
+        while len(waiting):
+            begin_of[waiting] = self._beginnings(len(waiting))
+            slots = begin_of[owner] + numbers
+            # Of all entries that want a free slot one gets it; a row needs all of its own.
+            claims = np.empty(len(self.taken), dtype=np.int64)
+            claims[slots] = np.arange(len(slots))
+            failed = np.zeros(len(counts), dtype=bool)
+            failed[owner[self.taken[slots] | (claims[slots] != np.arange(len(slots)))]] = True
+            placed = ~failed[owner]
+            self.taken[slots[placed]] = True
+            waiting = waiting[failed[waiting]]
+            owner, numbers = owner[~placed], numbers[~placed]
+        return begin_of
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """Key -> 1 + its place among the keys given, 0 for any other key.
+
+    A plain array where keys are small, else open addressing with multiplicative hashing (Knuth, TAOCP 6.4) in a
+    table that is at most a quarter full, probed for all queries at once.
+    """
+
+    dense: NDArray[np.int32] | None
+    slot_keys: IntArray
+    slot_places: NDArray[np.int32]
+    shift: np.uint64
+
+    @staticmethod
+    def of(keys: IntArray) -> Lookup:
+        none = np.zeros(0, dtype=np.int64)
+        places = np.arange(1, len(keys) + 1, dtype=np.int32)
+        top = int(keys.max(initial=0)) + 1
+        if top <= _DENSE_KEYS:
+            dense = np.zeros(top, dtype=np.int32)
+            dense[keys] = places
+            return Lookup(dense, none, none.astype(np.int32), np.uint64(0))
+        bits = max(4, (4 * len(keys) - 1).bit_length())
+        slot_keys = np.full(1 << bits, -1, dtype=np.int64)
+        slot_places = np.zeros(1 << bits, dtype=np.int32)
+        shift = np.uint64(64 - bits)
+        slots = _hash(keys, shift)
+        while len(keys):
+            # Of all keys that want a free slot, the first gets it; the others try the next one.
+            free = np.flatnonzero(slot_keys[slots] == -1)
+            _, winners = np.unique(slots[free], return_index=True)
+            winners = free[winners]
+            slot_keys[slots[winners]] = keys[winners]
+            slot_places[slots[winners]] = places[winners]
+            left = np.ones(len(keys), dtype=bool)
+            left[winners] = False
+            keys, places = keys[left], places[left]
+            slots = (slots[left] + 1) & (len(slot_keys) - 1)
+        return Lookup(None, slot_keys, slot_places, shift)
+
+    def find(self, keys: IntArray) -> IntArray:
+        """1 + the place of each key, or 0."""
+        if self.dense is not None:
+            small = keys < len(self.dense)
+            return np.where(small, self.dense[np.where(small, keys, 0)], 0).astype(np.int64)
+        slots = _hash(keys, self.shift)
+        found = self.slot_keys[slots]
+        result = np.where(found == keys, self.slot_places[slots], 0).astype(np.int64)
+        unsettled = np.flatnonzero((found != keys) & (found != -1))
+        slots = slots[unsettled]
+        while len(unsettled):
+            slots = (slots + 1) & (len(self.slot_keys) - 1)
+            found = self.slot_keys[slots]
+            wanted = keys[unsettled]
+            result[unsettled] = np.where(found == wanted, self.slot_places[slots], 0)
+            going = (found != wanted) & (found != -1)
+            unsettled, slots = unsettled[going], slots[going]
+        return result
+
+
+def _hash(keys: IntArray, shift: np.uint64) -> IntArray:
+    return ((keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> shift).astype(np.int64)

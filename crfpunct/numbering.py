@@ -1,0 +1,216 @@
+"""The value numbers of many words at once: those that `Observation.of_word` leads to word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crfpunct.casing import OwnCase
+from crfpunct.lookups import IntArray, Lookup
+from crfpunct.observations import FIRST_VALUE, LONGEST, OF_LENGTH, UNSEEN, Observation
+from crfpunct.templates import Lexicon
+
+#: Patterns and endings whose numbers are kept before they are forgotten.
+_REMEMBERED = 1 << 16
+_NOT_LISTED = -1
+
+
+class Forms:
+    """W words in their normal form, and their characters laid end to end.
+
+    lengths, ends (W,): of the words in `codes`, the code points.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = words
+        self.lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
+        self.ends = np.cumsum(self.lengths)
+        self.codes = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.int64)
+
+    @cached_property
+    def other_places(self) -> list[int]:
+        """Where a word is not of letters only."""
+        alphabetic = np.fromiter(map(str.isalpha, self.words), dtype=bool, count=len(self.words))
+        return np.flatnonzero(~alphabetic).tolist()
+
+    @cached_property
+    def patterns(self) -> list[str]:
+        """The words at `other_places` with an `a` for every letter: all that makes a word's shape and kind."""
+        others = [self.words[i] for i in self.other_places]
+        text = "\n".join(others).translate(_LETTERS)
+        patterns = text.split("\n")
+        return patterns if len(patterns) == len(others) else [word.translate(_LETTERS) for word in others]
+
+
+class _Letters(dict[int, int]):
+    """Code point -> that of `a` if it is a letter, else itself."""
+
+    def __missing__(self, code: int) -> int:
+        drawn = self[code] = ord("a") if chr(code).isalpha() else code
+        return drawn
+
+
+_LETTERS = _Letters()
+
+
+class Numbering(Protocol):
+    """The value numbers (W,) of one observation for many words at once."""
+
+    def of(self, forms: Forms) -> NDArray[np.int32]: ...
+
+
+def numbering(observation: Observation, values: Sequence[str], lexicons: Mapping[str, Mapping[str, str]]) -> Numbering:
+    """The numbering of an observation whose values are numbered from FIRST_VALUE on; all others are UNSEEN."""
+    number_of = dict(zip(values, range(FIRST_VALUE, FIRST_VALUE + len(values)), strict=True))
+    if observation.name == "word":
+        return _Words(number_of)
+    if observation.lexicon:
+        lexicon = lexicons[observation.lexicon]
+        if isinstance(lexicon, Lexicon):
+            return _ByEnding(lexicon, number_of)
+        return _ByParts(lexicon, number_of) if isinstance(lexicon, OwnCase) else _Listed(lexicon, number_of)
+    if observation.name in ("prefix", "suffix") and (1 + len(set("".join(values)))) ** observation.n < 2**62:
+        return _Affixes(observation, values)
+    if observation.name in OF_LENGTH:
+        return _Drawn(observation, number_of)
+    return _OneByOne(observation, number_of)
+
+
+class _Words:
+    def __init__(self, numbers: Mapping[str, int]) -> None:
+        self._numbers = numbers
+
+    def of(self, forms: Forms) -> NDArray[np.int32]:
+        number = self._numbers.get
+        return np.array([number(word, UNSEEN) for word in forms.words], dtype=np.int32)
+
+
+class _Listed:
+    """The classes of words in a lexicon, which may have many more entries than a text has words."""
+
+    def __init__(self, entries: Mapping[str, str], numbers: Mapping[str, int]) -> None:
+        self._entries = entries
+        self._numbers: dict[str | None, int] = {None: numbers.get("", UNSEEN)}
+        self._numbers.update(numbers)
+
+    def of(self, forms: Forms) -> NDArray[np.int32]:
+        entry, number = self._entries.get, self._numbers.get
+        return np.array([number(entry(word), UNSEEN) for word in forms.words], dtype=np.int32)
+
+    def _one(self, value: str) -> int:
+        return self._numbers.get(value, UNSEEN)
+
+
+class _ByEnding(_Listed):
+    """A lexicon that knows words by their endings, too."""
+
+    def __init__(self, lexicon: Lexicon, numbers: Mapping[str, int]) -> None:
+        super().__init__(lexicon.words, numbers)
+        self._numbers[None] = _NOT_LISTED
+        # Of a word that is not listed only so many of its last letters matter.
+        self._longest = max(map(len, lexicon.endings), default=0)
+        self._endings = Lexicon({}, lexicon.endings)
+        self._known: dict[str, int] = {}
+
+    def of(self, forms: Forms) -> NDArray[np.int32]:
+        result = super().of(forms)
+        others = np.flatnonzero(result == _NOT_LISTED)
+        endings = [word[max(len(word) - self._longest, 0) :] for word in map(forms.words.__getitem__, others.tolist())]
+        if len(self._known) > _REMEMBERED:
+            self._known = {}
+        known = self._known
+        for ending in endings:
+            if ending not in known:
+                known[ending] = self._one(self._endings.get(ending, ""))
+        result[others] = [known[ending] for ending in endings]
+        return result
+
+
+class _ByParts(_Listed):
+    """A lexicon that knows compounds by their parts, too: words with other characters than letters."""
+
+    def __init__(self, lexicon: OwnCase, numbers: Mapping[str, int]) -> None:
+        super().__init__(lexicon.words, numbers)
+        self._lexicon = lexicon
+
+    def of(self, forms: Forms) -> NDArray[np.int32]:
+        result = super().of(forms)
+        words = map(forms.words.__getitem__, forms.other_places)
+        result[forms.other_places] = [self._one(self._lexicon.get(word, "")) for word in words]
+        return result
+
+
+class _OneByOne:
+    """Any observation."""
+
+    def __init__(self, observation: Observation, numbers: Mapping[str, int]) -> None:
+        self._observation = observation
+        self._numbers = numbers
+
+    def one(self, word: str) -> int:
+        return self._numbers.get(self._observation.of_word(word, {}), UNSEEN)
+
+    def of(self, forms: Forms) -> NDArray[np.int32]:
+        return np.array([self.one(word) for word in forms.words], dtype=np.int32)
+
+
+class _Drawn(_OneByOne):
+    """An observation that says no more of letters than how many there are: one of its patterns is like another."""
+
+    def __init__(self, observation: Observation, numbers: Mapping[str, int]) -> None:
+        super().__init__(observation, numbers)
+        self._of_letters = np.array([self.one("a" * k) if k else UNSEEN for k in range(LONGEST + 1)], dtype=np.int32)
+        self._of_pattern: dict[str, int] = {}
+
+    def of(self, forms: Forms) -> NDArray[np.int32]:
+        result: NDArray[np.int32] = self._of_letters.take(np.minimum(forms.lengths, LONGEST))
+        if len(self._of_pattern) > _REMEMBERED:
+            self._of_pattern = {}
+        known = self._of_pattern
+        for pattern in forms.patterns:
+            if pattern not in known:
+                known[pattern] = self.one(pattern)
+        result[forms.other_places] = [known[pattern] for pattern in forms.patterns]
+        return result
+
+
+class _Affixes:
+    """The first or last n characters of a word, as one number whose digits are their places in the alphabet."""
+
+    def __init__(self, observation: Observation, values: Sequence[str]) -> None:
+        self._n = observation.n
+        self._at_end = observation.name == "suffix"
+        # A word of less than n characters has the value "".
+        numbers = FIRST_VALUE + np.arange(len(values), dtype=np.int32)
+        self._too_short = UNSEEN
+        if "" in values:
+            place = values.index("")
+            self._too_short = FIRST_VALUE + place
+            numbers = np.delete(numbers, place)
+        codes = np.array(sorted(map(ord, set("".join(values)))), dtype=np.int64)
+        self._digits = np.zeros(int(codes.max(initial=0)) + 2, dtype=np.int64)
+        self._digits[codes] = np.arange(1, len(codes) + 1)
+        self._base = len(codes) + 1
+        self._numbers = np.append(np.int32(UNSEEN), numbers)
+        self._lookup = Lookup.of(self._keys(Forms([value for value in values if value])))
+
+    def _keys(self, forms: Forms) -> IntArray:
+        """The number of each word's affix; without meaning where it has none."""
+        first = forms.ends - (self._n if self._at_end else forms.lengths)
+        key = np.zeros(len(first), dtype=np.int64)
+        for i in range(self._n):
+            key *= self._base
+            # Characters that no affix of the model has are 0, which is no digit.
+            key += self._digits.take(forms.codes.take(first + i, mode="clip"), mode="clip")
+        return key
+
+    def of(self, forms: Forms) -> NDArray[np.int32]:
+        if len(forms.codes) == 0:
+            return np.full(len(forms.words), self._too_short, dtype=np.int32)
+        found = self._numbers.take(self._lookup.find(self._keys(forms)))
+        found[forms.lengths < self._n] = self._too_short
+        return found

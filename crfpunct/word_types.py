@@ -1,0 +1,134 @@
+"""Word types: one dictionary lookup a word, for all that is worked out of it.
+
+A model's compiled chains share one numbering, so that a text is looked up once, for its marks and for its case.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain as concatenated
+from operator import itemgetter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crfpunct.casing import WRITTEN_SIGNS
+from crfpunct.document import Document
+from crfpunct.marks import MARK_CHARACTERS, any_marked
+from crfpunct.numbering import Forms
+from crfpunct.observations import normals
+
+#: Word types kept before their numbering starts afresh; one takes about 500 bytes. A million words of Polish have
+#: 126,000.
+CACHED_TYPES = 1 << 17
+
+EDGE_TYPE = 0  # stands for a place outside the document; types of words are numbered from 1
+
+#: What can be told of a word as it is written: it ends in a mark, holds a quotation sign or bracket, has a capital.
+MARKED, SIGNED, CASED = np.uint8(1), np.uint8(2), np.uint8(4)
+
+_SIGNS = frozenset(WRITTEN_SIGNS)
+
+
+class WordTypes:
+    """The word types that have turned up, in order."""
+
+    def __init__(self) -> None:
+        # Counted in C: a new word costs no call of Python's.
+        self._number: defaultdict[str | None, int] = defaultdict(itertools.count(1).__next__, {None: EDGE_TYPE})
+        self._words: list[str] = []
+        self._traits = np.zeros(1 << 12, dtype=np.uint8)
+        self._forms: tuple[int, Forms] | None = None
+
+    def __len__(self) -> int:
+        """How many numbers are in use, that of the edge among them."""
+        return 1 + len(self._words)
+
+    def number(self, texts: Sequence[Sequence[str]]) -> NDArray[np.int32]:
+        """The type of every word of the texts, end to end."""
+        known = len(self)
+        # Two keys more than there are words, because a getter of one key gives no tuple.
+        found = itemgetter(None, None, *concatenated.from_iterable(texts))(self._number)
+        types = np.fromiter(found, dtype=np.int32, count=len(found))[2:]
+        new = [word for word in itertools.islice(reversed(self._number), len(self._number) - known) if word is not None]
+        if new:
+            new.reverse()
+            if known + len(new) > len(self._traits):
+                self._traits = np.append(self._traits[:known], np.zeros(known + 2 * len(new), dtype=np.uint8))
+            self._traits[known : known + len(new)] = _traits(new)
+            self._words += new
+        return types
+
+    def traits(self, types: NDArray[np.int32]) -> NDArray[np.uint8]:
+        """MARKED, SIGNED and CASED of the types."""
+        return self._traits.take(types)
+
+    def forms(self, first: int) -> Forms:
+        """The normal forms of all types from a number on."""
+        words = self._words[first - 1 :]
+        # The chains of a model ask for the same ones in turn.
+        made = self._forms
+        if made is None or made[0] != first or len(made[1].words) != len(words):
+            self._forms = made = first, Forms(normals(words))
+        return made[1]
+
+
+def _traits(words: Sequence[str]) -> NDArray[np.uint8]:
+    traits = np.zeros(len(words), dtype=np.uint8)
+    # Most words have none of them, and whether any has one a few scans in C tell.
+    text = " ".join(words)
+    if any_marked(words):
+        traits += MARKED * np.array([word[-1:] in MARK_CHARACTERS and word != "" for word in words])
+    if any(sign in text for sign in WRITTEN_SIGNS):
+        traits += SIGNED * np.array([not _SIGNS.isdisjoint(word) for word in words])
+    if text != text.lower():
+        traits += CASED * np.array([word != word.lower() for word in words])
+    return traits
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """D texts as word types, end to end.
+
+    types (N,): the type of every word; lengths (D,); of: what the types are numbers in.
+    """
+
+    types: NDArray[np.int32]
+    lengths: NDArray[np.int64]
+    of: WordTypes
+
+    def with_trait(self, trait: np.uint8) -> list[bool]:
+        """For every text whether any of its words is MARKED, SIGNED or CASED."""
+        places = np.flatnonzero(self.of.traits(self.types) & trait)
+        found = np.zeros(len(self.lengths), dtype=bool)
+        if len(places):
+            found[np.searchsorted(np.cumsum(self.lengths), places, side="right")] = True
+        return found.tolist()
+
+
+class Vocabulary:
+    """Numbers the words of texts, in bounded memory. Safe to share between threads; a copy of it starts empty."""
+
+    def __init__(self) -> None:
+        self._types: WordTypes | None = None
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[type[Vocabulary], tuple[()]]:
+        return Vocabulary, ()
+
+    def number(self, documents: Sequence[Document]) -> Numbered:
+        """The documents' words as numbers."""
+        texts = [document.words for document in documents]
+        lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+        with self._lock:
+            # Put back at the end: after a Ctrl-C in between it is half filled.
+            types, self._types = self._types, None
+            if types is None or len(types) > CACHED_TYPES:
+                types = WordTypes()
+            numbered = Numbered(types.number(texts), lengths, types)
+            self._types = types
+        return numbered
