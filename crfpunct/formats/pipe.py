@@ -64,10 +64,15 @@ class Pipe:
         return b"".join(self)
 
     def peek(self, size: int = _HEAD_BYTES) -> bytes:
-        """The first bytes, a whole line at least unless it is longer; they stay unread."""
-        while not self._lines and not self._ended and sum(map(len, self._rest)) < size:
+        """The first bytes, a whole line at least unless it is longer; they stay unread.
+
+        Brackets alone, as the first lines of printed JSON have them, say nothing yet, and more is waited for.
+        """
+        head = b"".join([*self._lines, *self._rest])
+        while not self._ended and len(head) < size and (not self._lines or _only_brackets(head)):
             self._fill()
-        return b"".join([*self._lines, *self._rest])[:size]
+            head = b"".join([*self._lines, *self._rest])
+        return head[:size]
 
     def chunks(self) -> Iterator[bytes]:
         """Bytes as they come, whether lines or not."""
@@ -97,3 +102,7 @@ class Pipe:
             self._lines.append(b"".join(self._rest) + b"\n")
             self._lines.extend(line + b"\n" for line in others[:-1])
             self._rest = [others[-1]]
+
+
+def _only_brackets(head: bytes) -> bool:
+    return bool(head.strip()) and not head.strip(b"[{ \t\r\n")

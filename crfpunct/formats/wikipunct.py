@@ -108,7 +108,8 @@ def write(documents: Iterable[Document], out: TextIO, typography: Typography) ->
 
 
 def sniff(head: bytes) -> bool:
-    """Every whole line is `id TAB text`, and the ids hold no white space."""
+    """The first line and most others are `id TAB text`, ids without white space; `read` names a line that is not."""
     lines = head.split(b"\n")
     rows = [line.split(b"\t") for line in (lines[:-1] if len(lines) > 1 else lines)]
-    return bool(rows) and all(len(row) == 2 and len(row[0].split()) == 1 for row in rows)
+    fitting = [len(row) == 2 and len(row[0].split()) == 1 for row in rows]
+    return fitting[0] and 2 * sum(fitting) > len(fitting)

@@ -105,3 +105,11 @@ def test_files_are_no_pipes(tmp_path, monkeypatch):
         assert Pipe.of_standard_input(print) is None
     monkeypatch.setattr("sys.stdin", None)
     assert Pipe.of_standard_input(print) is None
+
+
+def test_the_first_line_of_printed_json_does_not_tell_a_format(pipe, monkeypatch):
+    stream, write, waited = pipe
+    write(b"{\n")
+    monkeypatch.setattr(stream, "_before_waiting", lambda: write(b'  "result": [\n'))
+    assert formats.guess("-", stream.peek()) == "vosk"
+    assert stream.readline() == b"{\n"

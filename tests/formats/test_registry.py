@@ -35,6 +35,8 @@ def written(documents, format, typography=PLAIN):
         ("in.tsv", b"id1\tala ma\nid2\t\n", "wikipunct"),
         ("expected.tsv", b"ala ma kota.\n", "wikipunct"),
         ("-", b"id1\tala ma kota\n", "wikipunct"),
+        ("-", b"id1\tala ma kota\nid2 tak\nid3\tnie\n", "wikipunct"),  # whose reader names line 2
+        ("-", b"id1\tala\nma kota\n", "text"),
         ("-", b"ala ma kota\n", "text"),
         ("-", b"(0,30) ala\n(30,30) ma\n", "clntmstmp"),
         ("-", b"", "text"),
