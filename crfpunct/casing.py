@@ -130,13 +130,16 @@ class Spelling:
         return word.replace(core, form if core == composed else normalize("NFD", form), 1)
 
     def _compound(self, word: str) -> str:
-        """Each part as learned, else with a capital; empty where there are no parts.
+        """Each part as learned in compounds, else as learned by itself, else with a capital; empty without parts.
 
-        >>> s = Spelling({"-u": "-u", "-sur": "-sur"})
-        >>> s._compound("pkp-u"), s._compound("berry-sur-mer"), s._compound("pkp")
-        ('PKP-u', 'Berry-sur-Mer', '')
+        >>> s = Spelling({"-u": "-u", "-sur": "-sur", "'a": "'a", "iphone": "iPhone"})
+        >>> s._compound("pkp-u"), s._compound("berry-sur-mer"), s._compound("iphone'a"), s._compound("pkp")
+        ('PKP-u', 'Berry-sur-Mer', "iPhone'a", '')
         """
-        spelled = [self.surface.get(key) or key.replace(part, self._title(part)) for key, part in _parts(word)]
+        spelled = [
+            self.surface.get(key) or key.replace(part, self.surface.get(part) or self._title(part))
+            for key, part in _parts(word)
+        ]
         if not spelled:
             return ""
         spelled[0] = spelled[0][:-1]  # the sign stands in front of the second part, too
@@ -154,6 +157,71 @@ _LEAST_COUNT = 3  # a word seen less often mid-sentence gets no class of its own
 _SHARES = ((0.99, "always"), (0.9, "mostly"), (0.6, "often"), (0.0, "at times"))
 _MANY = 10
 _LEAST_FORMS = 2  # a spelling seen once is as likely a slip
+
+
+_LONGEST_ENDING = 3
+
+
+@dataclass(frozen=True)
+class OwnCase(Mapping[str, str]):
+    """What training text tells about each word's case (`Lexicons.casing`), and about compounds by their parts.
+
+    A compound that is not listed has the class that its parts make together, as sure as the first part is; up to three
+    letters at its end that are no word are an ending.
+
+    >>> own = OwnCase({"pkp": "UPPER always many", "ala": "TITLE often few", "nowak": "TITLE always many"})
+    >>> own["pkp"], own["pkp-u"], own["ala's"], own["ala-nowak"], own.get("kot-nowak", "")
+    ('UPPER always many', 'MIXED always many', 'TITLE often few', 'MIXED often few', '')
+    """
+
+    words: Mapping[str, str]
+
+    def __getitem__(self, word: str) -> str:
+        found = self.words.get(word)
+        if found is not None:
+            return found
+        first, *others = _JOINTS.split(word)[::2]
+        if not others or not (first and first in self.words):
+            raise KeyError(word)
+        sure = self.words[first].partition(" ")
+        classes = [sure[0]]
+        for part in others:
+            if part in self.words:
+                classes.append(self.words[part].partition(" ")[0])
+            elif len(part) <= _LONGEST_ENDING:
+                classes.append("LOWER")
+            else:
+                raise KeyError(word)
+        if classes[0] in ("LOWER", "TITLE") and all(case == "LOWER" for case in classes[1:]):
+            return f"{classes[0]} {sure[2]}"
+        return f"{'UPPER' if all(case == 'UPPER' for case in classes) else 'MIXED'} {sure[2]}"
+
+    def __iter__(self) -> Iterator[str]:
+        """The words that are listed."""
+        return iter(self.words)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+def ordinary_places(words: Sequence[str], marks: Sequence[str]) -> list[int]:
+    """The places of the words in sentences that are not in capitals for the most part.
+
+    Capitals throughout (a heading, a speaker's name, shouting) tell nothing about the words' own case.
+
+    >>> ordinary_places(["ALA", "Kot", "z", "NATO", "NIE", "I", "nie"], [":", "", "", ".", "", "", ""])
+    [1, 2, 3]
+    """
+    places: list[int] = []
+    start = 0
+    for end, mark in enumerate(marks, 1):
+        if mark in SENTENCE_ENDS or end == len(marks):
+            sentence = words[start:end]
+            capitals = [word for word in sentence if word.isupper()]
+            if not (any(len(word) > 1 for word in capitals) and 2 * len(capitals) > len(sentence)):
+                places.extend(range(start, end))
+            start = end
+    return places
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
-"""Marks for words that come one at a time."""
+"""Marks and case for words that come one at a time."""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,11 @@ class Stream:
             self._given -= len(self._words) - keep
             del self._words[:-keep], self._times[:-keep]
         return self._give(ended=False)
+
+    @property
+    def waiting(self) -> list[str]:
+        """The words that were put in and are not given back yet."""
+        return list(self._waiting)
 
     def end(self) -> list[tuple[str, str]]:
         """Give back all words that wait; what is put in afterwards is another text."""
@@ -126,6 +132,44 @@ class Stream:
         emission, starts, _ = tables.emissions([Document("", words, times)])
         start = int(starts[0]) - first
         return emission[start + self._given : start + len(whole.words)] + chain.bias
+
+
+class CasedStream:
+    """A `Stream` whose words come back in their case, which makes none of them wait.
+
+    The case of a word is found from the words in front of it and their marks, and from the words that have come behind
+    it, of which a truecaser looks at two. What has not come yet is a word never seen, so with a look-ahead of less than
+    two words the case is at times another than in the whole text.
+    """
+
+    CONTEXT = 16  # words in front that are looked at; a label depends on a neighbour's, which depends on the next one's
+
+    def __init__(self, stream: Stream, cased: Callable[[Document], list[str]]) -> None:
+        """cased: gives the words of a document, all of them, in their case."""
+        self._stream = stream
+        self._cased = cased
+        self._given: list[tuple[str, str]] = []
+
+    def put(self, word: str, start_ms: int = -1, end_ms: int = -1) -> list[tuple[str, str]]:
+        """As `Stream.put`."""
+        return self._in_case(self._stream.put(word, start_ms, end_ms), [NEVER_SEEN] * 2)
+
+    def end(self) -> list[tuple[str, str]]:
+        """As `Stream.end`."""
+        given = self._in_case(self._stream.end(), [])
+        self._given = []
+        return given
+
+    def _in_case(self, given: list[tuple[str, str]], to_come: list[str]) -> list[tuple[str, str]]:
+        if not given:
+            return []
+        before = len(self._given)
+        self._given += given
+        behind = [*self._stream.waiting, *to_come]
+        words, marks = map(list, zip(*self._given, strict=True))
+        found = self._cased(Document("", words + behind, marks=marks + [""] * len(behind)))
+        self._given = self._given[-self.CONTEXT :]
+        return [(word, mark) for word, (_, mark) in zip(found[before:], given, strict=False)]
 
 
 def _common(scores: NDArray[np.float64], transition: NDArray[np.float64], last: int | None, ended: bool) -> list[int]:
