@@ -100,10 +100,8 @@ def score_fold(documents: Sequence[Document], fold: int, folds: int, timed: bool
     start = time.perf_counter()
     fitted = estimator(options, timed).fit(train)
     seconds = time.perf_counter() - start
-    reference = [" ".join(marks.attach(d.words, d.marks or [])) for d in held_out]
     found = fitted.predict(held_out)
-    hypothesis = [" ".join(marks.attach(d.words, m)) for d, m in zip(held_out, found, strict=True)]
-    counts = poleval.counts(reference, hypothesis)
+    counts = _poleval_counts(held_out, found)
     return FoldScore(fold, len(train), len(held_out), counts, seconds, found, _likelihoods(fitted.chain_, held_out))
 
 
@@ -125,6 +123,50 @@ def temperature(found: Sequence[FoldScore]) -> float:
         return 1.0
     likelihoods = np.sum([fold.likelihoods for fold in found], axis=0)
     return calibration.TEMPERATURES[int(np.argmax(likelihoods))]
+
+
+def learning_curve(
+    documents: Sequence[Document],
+    timed: bool,
+    options: Options,
+    folds: int,
+    last: FoldScore,
+    progress: Callable[[Progress], None] | None = None,
+) -> list[tuple[int, float]]:
+    """(words trained on, weighted F1 of the first fold) for a part of the other folds' documents, doubled again and again.
+
+    last: the score of that fold by all of them, which ends the curve. Parts in which nothing can be learned, as those
+    without any mark, are left out.
+    """
+    documents = documents if timed else without_times(documents)
+    held_out = [document for document in documents if fold_of(document, folds) == last.fold]
+    # In the order of another hash, so that each part is a sample of all.
+    train = sorted(
+        (document for document in documents if fold_of(document, folds) != last.fold),
+        key=lambda document: hashlib.sha256(" ".join([*document.words, "sample"]).encode()).digest(),
+    )
+    points = []
+    for step, share in enumerate(_CURVE_SHARES, 1):
+        part = train[: len(train) // share]
+        try:
+            fitted = estimator(options, timed).fit(part)
+        except CorpusError:
+            continue
+        finally:
+            if progress is not None:
+                progress(Progress(step, len(_CURVE_SHARES)))
+        score = _poleval_counts(held_out, fitted.predict(held_out)).weighted_f1("all")
+        points.append((sum(len(document.words) for document in part), score))
+    return [*points, (sum(len(document.words) for document in train), last.counts.weighted_f1("all"))]
+
+
+_CURVE_SHARES = (16, 8, 4, 2)  # the parts of a learning curve: a sixteenth, an eighth, …
+
+
+def _poleval_counts(documents: Sequence[Document], found: Sequence[Sequence[str]]) -> poleval.PolevalCounts:
+    reference = [" ".join(marks.attach(document.words, document.marks or [])) for document in documents]
+    hypothesis = [" ".join(marks.attach(d.words, m)) for d, m in zip(documents, found, strict=True)]
+    return poleval.counts(reference, hypothesis)
 
 
 def cross_validate(
@@ -167,13 +209,14 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A trained task: its entry in the manifest, its files, a summary for the user, and the folds, by chain."""
+    """A trained task: its entry in the manifest, its files, a summary for the user; the folds and curves, by chain."""
 
     task: Task
     entry: dict[str, Any]
     files: dict[str, bytes]
     summary: Summary
     held_out: dict[str, list[FoldScore]] = field(default_factory=dict)
+    curves: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
 
 
 def train_punctuation(
@@ -184,13 +227,14 @@ def train_punctuation(
     jobs: int = 1,
     progress: Callable[[str, Progress], None] | None = None,
     text: Sequence[Document] = (),
+    curves: bool = False,
 ) -> Part:
     """Train the punctuation part of a model: a CRF for texts without word times and, if there are any, one with.
 
     folds: cross-validate as well, with that many folds, and let the model carry the scores, and the temperature that
     makes its probabilities honest (0: do not).
     progress: called with the chain's name at every iteration. text: other documents without word times, of which a
-    CRF learns first that both build on (`crfpunct.prior`); see `like_speech`.
+    CRF learns first that both build on (`crfpunct.prior`); see `like_speech`. curves: with folds, learning curves, too.
     """
     start = time.perf_counter()
     fitted: dict[str, PunctuationCRF] = {}
@@ -207,6 +251,13 @@ def train_punctuation(
     for name in texts if folds else ():
         show = _named(progress, f"{name}, folds")
         held_out[name] = cross_validate(documents, name == "timed", options, folds, jobs, show)
+    drawn = {
+        name: learning_curve(
+            documents, name == "timed", options, folds, found[0], _named(progress, f"{name}, learning curve")
+        )
+        for name, found in held_out.items()
+        if curves
+    }
     features = fitted["text"].features_
     files = {
         f"punct-{name}.npz": pack(_kept(chain, temperature(held_out.get(name, []))).to_arrays())
@@ -222,7 +273,7 @@ def train_punctuation(
         **asdict(about),
         "scores": {name: _scores(found) for name, found in held_out.items()},
     }
-    return Part("punct", entry, files, _summary(documents, fitted, start), held_out)
+    return Part("punct", entry, files, _summary(documents, fitted, start), held_out, drawn)
 
 
 def prior_estimator(options: Options, progress: Callable[[Progress], None] | None = None) -> PunctuationCRF:
