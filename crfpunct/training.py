@@ -133,7 +133,7 @@ def learning_curve(
     last: FoldScore,
     progress: Callable[[Progress], None] | None = None,
 ) -> list[tuple[int, float]]:
-    """(words trained on, weighted F1 of the first fold) for a part of the other folds' documents, doubled again and again.
+    """(words trained on, weighted F1 of one fold) for a part of the other folds' documents, doubled again and again.
 
     last: the score of that fold by all of them, which ends the curve. Parts in which nothing can be learned, as those
     without any mark, are left out.
