@@ -10,7 +10,7 @@ from crfpunct.scoring import poleval
 Task = Literal["punct", "case"]
 TASKS: tuple[Task, ...] = ("punct", "case")
 
-_CHAIN_TITLES = {"text": "text alone", "timed": "with word times"}
+_CHAIN_TITLES = {"prior": "prior, of other text", "text": "text alone", "timed": "with word times"}
 _TASK_TITLES = {"punct": "Punctuation", "case": "Case"}
 _INTENT = {
     "punct": "Puts marks behind words. It has one CRF for texts without word times and, if it was trained with times, "
@@ -44,13 +44,14 @@ def card(manifest: Mapping[str, Any]) -> str:
 
 
 def _part_of_card(task: Task, entry: Mapping[str, Any]) -> list[str]:
-    training = entry["training"]
+    training, text = entry["training"], entry.get("text")
     timed = f"{training['timed_documents']:,} with word times, " if task == "punct" else ""
     lines = [
         _INTENT[task],
         "",
         f"- Data: {entry['data'] or 'not stated'}; {training['documents']:,} texts, {timed}{training['words']:,} "
-        f"words, fingerprint `{training['fingerprint']}`.",
+        f"words, fingerprint `{training['fingerprint']}`."
+        + (f" Other text, for the prior: {text['words']:,} words, `{text['fingerprint']}`." if text else ""),
         f"- Licence of the data: {entry['licence'] or 'not stated'}."
         + (" Non-commercial use only." if entry["non_commercial"] else ""),
         f"- Limits: {_LIMITS[task]}",

@@ -95,10 +95,10 @@ class Restorer:
         marked = numbered.with_trait(MARKED)
         # Marks that stand alone (`the end .`) are no words to the model.
         seen = [_words_alone(document) if some else document for document, some in zip(batch, marked, strict=True)]
-        of_seen = None if any(marked) else numbered
+        numbered = numbered.changed(seen, marked)
         punctuator = self._places()
-        shares = punctuator.marginals(seen, of_seen) if probabilities else [None] * len(batch)
-        for i, found in enumerate(punctuator.marks(seen, of_seen)):
+        shares = punctuator.marginals(seen, numbered) if probabilities else [None] * len(batch)
+        for i, found in enumerate(punctuator.marks(seen, numbered)):
             document = batch[i]
             if marked[i]:
                 found = _kept_on_words(document.words, found)
@@ -116,8 +116,8 @@ class Restorer:
         numbered = numbered or self._vocabulary.number(batch)
         marked = numbered.with_trait(MARKED)
         seen = [_with_all_marks(document) if some else document for document, some in zip(batch, marked, strict=True)]
-        shared = truecaser.vocabulary is self._vocabulary and not any(marked)
-        for document, view, found in zip(batch, seen, truecaser.words(seen, numbered if shared else None), strict=True):
+        found_words = truecaser.words(seen, numbered.changed(seen, marked))
+        for document, view, found in zip(batch, seen, found_words, strict=True):
             words = document.words
             if keep_case:
                 found = [old if old != old.lower() else new for old, new in zip(view.words, found, strict=True)]

@@ -22,6 +22,9 @@ attribute per token::
     [train]                             # defaults of the optimiser; the command line overrides
     c1 = 0.3
 
+    [prior]                             # the same where a CRF learns from other text first (`train --text`)
+    c1 = 1.5
+
 `extends = "punct"` takes over all of another file: its templates come first, its lexicons and options are
 defaults. All mistakes of a file are reported at once.
 """
@@ -121,13 +124,14 @@ class FeatureSet:
     templates: tuple[Template, ...]
     lexicons: Mapping[str, Mapping[str, str]]
     options: TrainOptions
+    prior_options: TrainOptions
     dash: str
     upper: Mapping[str, str]
     learned: Mapping[str, str]
     files: Mapping[str, bytes] = field(repr=False)
 
 
-_SECTIONS = {"extends", "template", "lexicon", "train", "text"}
+_SECTIONS = {"extends", "template", "lexicon", "train", "prior", "text"}
 _TEMPLATE_KEYS = {"name", "use", "for", "min_count"}
 
 
@@ -233,8 +237,10 @@ def _load(path: Path, copies: Mapping[str, bytes] | None, mistakes: _Mistakes, s
     dash = text.get("dash", base.dash if base else "–")
     if not isinstance(dash, str) or not dash.strip():
         mistakes.kind("[text]: ", "dash", dash, "one sign")
-    options = _options(_table(parsed, "train", mistakes), base.options if base else TrainOptions(), mistakes)
-    return FeatureSet(path.stem, tuple(templates), lexicons, options, dash, upper, learned, files)
+    options = _options(parsed, "train", base.options if base else TrainOptions(), mistakes)
+    # What a file says for all its training holds for other text too, unless it or its ancestors say more.
+    prior_options = _options(parsed, "prior", base.prior_options if base else options, mistakes)
+    return FeatureSet(path.stem, tuple(templates), lexicons, options, prior_options, dash, upper, learned, files)
 
 
 def _bytes(path: Path, copies: Mapping[str, bytes] | None) -> bytes:
@@ -303,15 +309,15 @@ def _list(parsed: dict[str, Any], key: str, mistakes: _Mistakes) -> list[dict[st
     return value
 
 
-def _options(given: dict[str, Any], defaults: TrainOptions, mistakes: _Mistakes) -> TrainOptions:
+def _options(parsed: dict[str, Any], section: str, defaults: TrainOptions, mistakes: _Mistakes) -> TrainOptions:
     known = {name: getattr(defaults, name) for name in TrainOptions.__dataclass_fields__}
-    for key, value in given.items():
+    for key, value in _table(parsed, section, mistakes).items():
         if key not in known:
-            mistakes.unknown("[train]: ", "key", key, known)
+            mistakes.unknown(f"[{section}]: ", "key", key, known)
         elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_OPTION:
-            mistakes.kind("[train]: ", key, value, f"a number from 0 to {MAX_OPTION:,}")
+            mistakes.kind(f"[{section}]: ", key, value, f"a number from 0 to {MAX_OPTION:,}")
         elif key == "max_iterations" and (not isinstance(value, int) or value < 1):
-            mistakes.kind("[train]: ", key, value, "a whole number of at least 1")
+            mistakes.kind(f"[{section}]: ", key, value, "a whole number of at least 1")
         else:
             known[key] = value
     return TrainOptions(**known)

@@ -13,6 +13,7 @@ from crfpunct.cli.notes import note, progress
 if TYPE_CHECKING:
     from crfpunct.document import Document
     from crfpunct.estimators import Progress
+    from crfpunct.training import Part
 
 
 def register(app: typer.Typer) -> None:
@@ -33,6 +34,13 @@ def train(
         str | None,
         typer.Option(help="Folder or .tar.gz of .clntmstmp files with the word times, matched by text id."),
     ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH",
+            help="More punctuated text, without word times, that the model learns from as well; repeat it.",
+        ),
+    ] = None,
     features: Annotated[
         str | None, typer.Option(help="A feature file, or the name of a shipped one (default: punct, case).")
     ] = None,
@@ -52,6 +60,14 @@ def train(
         float | None,
         typer.Option(min=0, max=1e6, help="Added to the score of every mark when tagging: more places it more often."),
     ] = None,
+    report_to: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE.html",
+            help="Write a page about the marks: pauses and, with --folds, learning curve, confusions, errors.",
+        ),
+    ] = None,
     language: Annotated[str | None, typer.Option(help="Language of the texts, for the card.")] = None,
     data: Annotated[str | None, typer.Option(help="Name of the texts, for the card.")] = None,
     licence: Annotated[str | None, typer.Option(help="Licence of the texts, for the card.")] = None,
@@ -64,8 +80,8 @@ def train(
 
     The model folder holds all that tagging needs. The same texts and options give the same model.
     """
-    from crfpunct import model_folder
-    from crfpunct.training import About, Options, assemble, train_case, train_punctuation
+    from crfpunct import formats, model_folder
+    from crfpunct.training import About, Options, assemble, bare, like_speech, train_case, train_punctuation
 
     target = into or out
     if target is None or (into and out):
@@ -74,10 +90,13 @@ def train(
         raise typer.BadParameter("one fold leaves nothing to train on; use at least 2, or 0 for none.")
     if features is not None and task == "both":
         raise typer.BadParameter("--features is for one task; train the other one with --into afterwards.")
+    if report_to is not None and task == "case":
+        raise typer.BadParameter("--report is about marks; leave it out with --task case.")
     existing = model_folder.read(into) if into else None
     if existing is None:
         model_folder.check_free(target, force)
     documents = _documents(paths, from_, times)
+    others = [document for path in text or () for document in formats.read_punctuated(path)]
     about = About(data, licence, non_commercial)
     with progress() as show:
 
@@ -86,12 +105,19 @@ def train(
             show(f"training ({chain})", step.iteration, step.limit, doing)
 
         parts = []
-        for name, trainer in (("punct", train_punctuation), ("case", train_case)):
-            if task in (name, "both"):
-                options = Options(features or name, c1, c2, max_iterations, bias)
-                parts.append(trainer(documents, about, options, folds, jobs, report))
+        if task in ("punct", "both"):
+            options = Options(features or "punct", c1, c2, max_iterations, bias)
+            prior = like_speech(others, documents)
+            curves = report_to is not None
+            parts.append(train_punctuation(documents, about, options, folds, jobs, report, prior, curves))
+        if task in ("case", "both"):
+            options = Options(features or "case", c1, c2, max_iterations, bias)
+            cased = _cased([*documents, *map(bare, others)])
+            parts.append(train_case(cased, about, options, folds, jobs, report))
     folder = assemble(language, parts, existing)
     model_folder.write(target, folder, force or existing is not None)
+    if report_to is not None:
+        _write_report(report_to, target.name, parts[0], documents, folds)
     for part in parts:
         summary = part.summary
         note(
@@ -114,6 +140,32 @@ def train(
     note(f"{target} is {size / 1e6:.1f} MB; try it: crfpunct tag --model {target} FILE")
 
 
+def _write_report(path: Path, model: str, part: Part, documents: list[Document], folds: int) -> None:
+    from crfpunct.files import open_output
+    from crfpunct.report import training_page
+    from crfpunct.training import fold_of, temperature
+
+    summary = part.summary
+    cards = []
+    for name, scores in part.entry["scores"].items():
+        spread = f" ± {scores['all']['sd']:.2f}" if scores["all"]["sd"] is not None else ""
+        cards.append((f"weighted F1, {name}", f"{scores['all']['mean']:.1f}", f"{folds} folds{spread}"))
+    for name, (kept, candidates) in summary.attributes.items():
+        remark = f"of {candidates:,} candidates, {summary.iterations[name]} iterations"
+        if name in part.held_out:
+            remark += f", temperature {temperature(part.held_out[name]):g}"
+        cards.append((f"attributes, {name}", f"{kept:,}", remark))
+    decided = {}
+    for name, found in part.held_out.items():
+        texts = [document for fold in found for document in documents if fold_of(document, folds) == fold.fold]
+        decided[name] = list(zip(texts, (marks for fold in found for marks in fold.found), strict=True))
+    about = f"{summary.documents:,} documents, {summary.timed_documents:,} with word times; {summary.words:,} words"
+    trained = training_page.Trained(f"Training of {model}", about, cards, documents, part.curves, decided)
+    with open_output(path) as out:
+        training_page.write(trained, out)
+    note(f"{path}: the report.")
+
+
 def _documents(paths: list[str], from_: str | None, times: str | None) -> list[Document]:
     """The training texts; written ones as if they had been spoken, without quotation signs and brackets."""
     from crfpunct import formats
@@ -131,3 +183,11 @@ def _documents(paths: list[str], from_: str | None, times: str | None) -> list[D
         for line in found.notes():
             note(line)
     return documents
+
+
+def _cased(documents: list[Document]) -> list[Document]:
+    """The documents that have capitals, if any has: the others were written without and would teach that."""
+    cased = [document for document in documents if any(word != word.lower() for word in document.words)]
+    if cased and len(cased) < len(documents):
+        note(f"case: {len(documents) - len(cased):,} of {len(documents):,} texts have no capital and are left out.")
+    return cased or documents

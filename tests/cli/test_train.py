@@ -12,6 +12,8 @@ import pytest
 import crfpunct
 from crfpunct import marks, model_folder
 from crfpunct.cli import main
+from crfpunct.document import Document
+from crfpunct.training import like_speech
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 FEATURES = """
@@ -118,6 +120,54 @@ def test_text_alone_gives_one_chain(run, tmp_path):
     assert code == 0
     assert "0 of them with word times" in err
     assert crfpunct.load(tmp_path / "model").punctuator.timed is None
+
+
+def test_more_text_without_times(run, corpus, tmp_path):
+    features = FEATURES.replace("k = [0, 1]", "k = [-1, 0, 1]")
+    (tmp_path / "small.toml").write_text(features + "[prior]\nc1 = 0.1\n", encoding="utf-8")
+    (tmp_path / "more.txt").write_text("Ewa wie, że pies śpi.\n«Pies» śpi, bo noc.\n" * 20, encoding="utf-8")
+    arguments = ["--times", corpus / "fa", "--features", "small.toml", "--folds", 2, "--out", "model"]
+    code, _, err = run("train", corpus, "--text", "more.txt", *arguments)
+    assert code == 0, err
+    assert "prior: " in err
+    manifest = model_folder.read("model").manifest
+    chains = manifest["punct"]["chains"]
+    assert list(chains) == ["prior", "text", "timed"]
+    assert [chain["options"]["c1"] for chain in chains.values()] == [0.1, 0.5, 0.5]
+    assert manifest["punct"]["text"]["words"] == 180
+    assert list(manifest["punct"]["scores"]) == ["text", "timed"]
+    assert "Other text, for the prior: 180 words" in (tmp_path / "model" / "card.md").read_text(encoding="utf-8")
+    # The corpus has neither Ewa nor pies.
+    restorer = crfpunct.load("model")
+    assert restorer.restore("ewa wie że pies śpi") == "ewa wie, że pies śpi."
+    # Retraining leaves nothing of the prior behind.
+    assert run("train", corpus, "--features", "small.toml", "--into", "model")[0] == 0
+    assert "punct-prior.npz" not in model_folder.read("model").files
+
+
+def test_case_is_learned_from_text_that_has_it(run, corpus, tmp_path):
+    (tmp_path / "more.txt").write_text("Ewa wie, że Jan śpi.\nPies Ewy śpi, bo noc.\n" * 20, encoding="utf-8")
+    code, _, err = run("train", corpus, "--task", "case", "--text", "more.txt", "--out", "model")
+    assert code == 0, err
+    assert "case: 30 of 70 texts have no capital and are left out" in err
+
+
+def test_text_is_made_like_speech():
+    speech = [Document("", ["saryusz", "wolski", "wie", "bo", "był"], marks=["-", "", ",", "", "."])]
+    lines = ["Biało-czerwony „dom”, stary.", "Tak.", "To nie-nowe!", "Drugi plik."]
+    stripped = [marks.strip(line.split()) for line in lines]
+    text = [Document("", words, marks=runs, source=f"a.txt:{i}") for i, (words, runs) in enumerate(stripped)]
+    text[3].source = "b.txt:1"
+    found = like_speech(text, speech)
+    assert [(d.words, d.marks) for d in found] == [
+        (["Biało", "czerwony", "dom", "stary", "Tak"], ["-", "", ",", ".", "."]),
+        (["To", "nie", "nowe"], ["", "-", "!"]),
+        (["Drugi", "plik"], ["", "."]),
+    ]
+    # A corpus that writes hyphens keeps them, and so does text beside it.
+    speech[0].words[0] = "saryusz-wolski"
+    assert like_speech(text, speech)[0].words[0] == "Biało-czerwony"
+    assert like_speech([], speech) == like_speech([Document("", [], marks=[])], speech) == []
 
 
 def test_training_twice_gives_the_same_arrays(run, corpus, tmp_path):

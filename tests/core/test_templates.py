@@ -154,7 +154,7 @@ def template(*lines) -> str:
     ("text", "message"),
     [
         ('[[templates]]\nname = "w"', "unknown section 'templates'; did you mean 'template'?"),
-        ("zzz = 1\n" + ONE, "unknown section 'zzz'; known: extends, lexicon, template, text, train"),
+        ("zzz = 1\n" + ONE, "unknown section 'zzz'; known: extends, lexicon, prior, template, text, train"),
         (template('use = ["word[0]"]', "min_cuont = 2"), "'t': unknown key 'min_cuont'; did you mean 'min_count'?"),
         (template('use = ["wrod[0]"]'), "template 't': unknown observation 'wrod'; did you mean 'word'?"),
         (template('use = ["lexicon.said[0]"]', "[lexicon]"), "template 't': unknown lexicon 'said'"),
