@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Protocol
@@ -39,22 +40,31 @@ class Forms:
 
     @cached_property
     def patterns(self) -> list[str]:
-        """The words at `other_places` with an `a` for every letter: all that makes a word's shape and kind."""
+        """The words at `other_places` as drawings of the same shape and kind, of which there are few.
+
+        Letters are `a`, no more than three in a row, and digits are `0`; a number, whose kind may be a year, is itself.
+        """
         others = [self.words[i] for i in self.other_places]
-        text = "\n".join(others).translate(_LETTERS)
-        patterns = text.split("\n")
-        return patterns if len(patterns) == len(others) else [word.translate(_LETTERS) for word in others]
+        patterns = _draw("\n".join(others)).split("\n")
+        if len(patterns) != len(others):
+            patterns = [_draw(word) for word in others]
+        return [word if drawn.isdecimal() else drawn for word, drawn in zip(others, patterns, strict=True)]
 
 
-class _Letters(dict[int, int]):
-    """Code point -> that of `a` if it is a letter, else itself."""
+class _Drawn(dict[int, int]):
+    """Code point -> that of `a` if it is a letter, that of `0` if it is a digit, else itself."""
 
     def __missing__(self, code: int) -> int:
-        drawn = self[code] = ord("a") if chr(code).isalpha() else code
+        character = chr(code)
+        drawn = self[code] = ord("a" if character.isalpha() else "0" if character.isdecimal() else character)
         return drawn
 
 
-_LETTERS = _Letters()
+_DRAWN = _Drawn()
+
+
+def _draw(text: str) -> str:
+    return re.sub("a{4,}", "aaa", text.translate(_DRAWN))
 
 
 class Numbering(Protocol):
@@ -75,8 +85,10 @@ def numbering(observation: Observation, values: Sequence[str], lexicons: Mapping
         return _ByParts(lexicon, number_of) if isinstance(lexicon, OwnCase) else _Listed(lexicon, number_of)
     if observation.name in ("prefix", "suffix") and (1 + len(set("".join(values)))) ** observation.n < 2**62:
         return _Affixes(observation, values)
+    if observation.name == "length":
+        return _Lengths(observation, number_of)
     if observation.name in OF_LENGTH:
-        return _Drawn(observation, number_of)
+        return _ByPattern(observation, number_of)
     return _OneByOne(observation, number_of)
 
 
@@ -158,19 +170,28 @@ class _OneByOne:
         return np.array([self.one(word) for word in forms.words], dtype=np.int32)
 
 
-class _Drawn(_OneByOne):
-    """An observation that says no more of letters than how many there are: one of its patterns is like another."""
+class _Lengths(_OneByOne):
+    def __init__(self, observation: Observation, numbers: Mapping[str, int]) -> None:
+        super().__init__(observation, numbers)
+        self._by_length = np.array([self.one("a" * k) for k in range(LONGEST + 1)], dtype=np.int32)
+
+    def of(self, forms: Forms) -> NDArray[np.int32]:
+        return self._by_length.take(np.minimum(forms.lengths, LONGEST))
+
+
+class _ByPattern(_OneByOne):
+    """An observation that says no more of letters than how many there are, so that a word's pattern tells it."""
 
     def __init__(self, observation: Observation, numbers: Mapping[str, int]) -> None:
         super().__init__(observation, numbers)
         self._of_letters = np.array([self.one("a" * k) if k else UNSEEN for k in range(LONGEST + 1)], dtype=np.int32)
-        self._of_pattern: dict[str, int] = {}
+        self._known: dict[str, int] = {}
 
     def of(self, forms: Forms) -> NDArray[np.int32]:
         result: NDArray[np.int32] = self._of_letters.take(np.minimum(forms.lengths, LONGEST))
-        if len(self._of_pattern) > _REMEMBERED:
-            self._of_pattern = {}
-        known = self._of_pattern
+        if len(self._known) > _REMEMBERED:
+            self._known = {}
+        known = self._known
         for pattern in forms.patterns:
             if pattern not in known:
                 known[pattern] = self.one(pattern)

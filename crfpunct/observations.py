@@ -16,12 +16,13 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crfpunct.marks import MARK_CHARACTERS, MARKS, split_mark
+from crfpunct.marks import MARK_CHARACTERS, MARKS, any_marked, split_mark
 
 UNSEEN = 0
 EDGE = 1
@@ -54,6 +55,8 @@ def normals(words: Sequence[str]) -> list[str]:
     text = "\n".join(words)
     if not words or text.count("\n") >= len(words):
         return [normal(word) for word in words]
+    if text == text.lower() and unicodedata.is_normalized("NFC", text) and not any_marked(words):
+        return list(words)  # as recognisers write
     # A line end neither composes with what stands beside it nor changes how that is written in lower case.
     composed = unicodedata.normalize("NFC", text).split("\n")
     return [(word.rstrip(MARK_CHARACTERS) or word).lower() for word in composed]
@@ -434,10 +437,9 @@ class _MarkNumbers(dict[str, int]):
 def mark_numbers(marks: Iterable[Sequence[str] | None], lengths: Iterable[int]) -> IntArray:
     """The numbers in `MARK_VALUES` of the documents' marks, end to end; 0 where a document has none."""
     number = _MarkNumbers({mark: i for i, mark in enumerate(("", *MARKS))})
-    found: list[int] = []
-    for given, length in zip(marks, lengths, strict=True):
-        found += [0] * length if given is None else map(number.__getitem__, given)
-    return np.array(found, dtype=np.int64)
+    given = [[""] * length if found is None else found for found, length in zip(marks, lengths, strict=True)]
+    # Two marks more than there are, because a getter of one gives no tuple.
+    return np.array(itemgetter("", "", *itertools.chain.from_iterable(given))(number)[2:], dtype=np.int64)
 
 
 # ---------------------------------------------------------------- one name for all

@@ -54,8 +54,11 @@ class Truecaser:
         heard_as = [
             heard(document) if some else (document, None) for document, some in zip(documents, signed, strict=True)
         ]
-        views = [self._lowered(view) for view, _ in heard_as]
-        best, starts, _ = self.tables.best(views, None if any(signed) or self.spelling.upper else numbered)
+        views = [view for view, _ in heard_as]
+        if self.spelling.upper:
+            views = [self._lowered(view) for view in views]
+            signed = [True] * len(views)
+        best, starts, _ = self.tables.best(views, numbered.changed(views, signed))
         places = np.flatnonzero(best)
         owners = np.searchsorted(starts, places, side="right") - 1
         within = places - starts[owners]
@@ -64,9 +67,7 @@ class Truecaser:
             yield i, place if kept is None else kept[place], case
 
     def _lowered(self, document: Document) -> Document:
-        """In lower case by the language's rule, where it has one; `observations.normal` knows no language."""
-        if not self.spelling.upper:
-            return document
+        """In lower case by the language's rule; `observations.normal` knows no language."""
         return replace(document, words=[self.spelling.lowered(word) for word in document.words])
 
     def words(self, documents: Sequence[Document], numbered: Numbered | None = None) -> list[list[str]]:

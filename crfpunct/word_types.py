@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain as concatenated
+from itertools import compress
 from operator import itemgetter
 
 import numpy as np
@@ -90,26 +91,6 @@ def _traits(words: Sequence[str]) -> NDArray[np.uint8]:
     return traits
 
 
-@dataclass(frozen=True, slots=True)
-class Numbered:
-    """D texts as word types, end to end.
-
-    types (N,): the type of every word; lengths (D,); of: what the types are numbers in.
-    """
-
-    types: NDArray[np.int32]
-    lengths: NDArray[np.int64]
-    of: WordTypes
-
-    def with_trait(self, trait: np.uint8) -> list[bool]:
-        """For every text whether any of its words is MARKED, SIGNED or CASED."""
-        places = np.flatnonzero(self.of.traits(self.types) & trait)
-        found = np.zeros(len(self.lengths), dtype=bool)
-        if len(places):
-            found[np.searchsorted(np.cumsum(self.lengths), places, side="right")] = True
-        return found.tolist()
-
-
 class Vocabulary:
     """Numbers the words of texts, in bounded memory. Safe to share between threads; a copy of it starts empty."""
 
@@ -123,12 +104,52 @@ class Vocabulary:
     def number(self, documents: Sequence[Document]) -> Numbered:
         """The documents' words as numbers."""
         texts = [document.words for document in documents]
-        lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
         with self._lock:
             # Put back at the end: after a Ctrl-C in between it is half filled.
             types, self._types = self._types, None
             if types is None or len(types) > CACHED_TYPES:
                 types = WordTypes()
-            numbered = Numbered(types.number(texts), lengths, types)
+            numbered = Numbered(types.number(texts), _lengths(texts), types, self)
             self._types = types
         return numbered
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """D texts as word types, end to end.
+
+    types (N,): the type of every word; lengths (D,); of: what the types are numbers in; vocabulary: what numbered them.
+    """
+
+    types: NDArray[np.int32]
+    lengths: NDArray[np.int64]
+    of: WordTypes
+    vocabulary: Vocabulary
+
+    def with_trait(self, trait: np.uint8) -> list[bool]:
+        """For every text whether any of its words is MARKED, SIGNED or CASED."""
+        places = np.flatnonzero(self.of.traits(self.types) & trait)
+        found = np.zeros(len(self.lengths), dtype=bool)
+        if len(places):
+            found[np.searchsorted(np.cumsum(self.lengths), places, side="right")] = True
+        return found.tolist()
+
+    def changed(self, documents: Sequence[Document], changed: Sequence[bool]) -> Numbered:
+        """The documents' words as numbers, where only those that are `changed` have other words than here."""
+        if not any(changed):
+            return self
+        others = self.vocabulary.number(list(compress(documents, changed)))
+        if others.of is not self.of:
+            return self.vocabulary.number(documents)
+        is_other = np.array(changed)
+        lengths = self.lengths.copy()
+        lengths[is_other] = others.lengths
+        place_is_other = np.repeat(is_other, lengths)
+        types = np.empty(len(place_is_other), dtype=np.int32)
+        types[place_is_other] = others.types
+        types[~place_is_other] = self.types[np.repeat(~is_other, self.lengths)]
+        return Numbered(types, lengths, self.of, self.vocabulary)
+
+
+def _lengths(texts: Sequence[Sequence[str]]) -> NDArray[np.int64]:
+    return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
