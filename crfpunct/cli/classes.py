@@ -82,14 +82,11 @@ def _sizes(classes: str) -> tuple[int, ...]:
 
 
 def _texts(paths: list[str], from_: str | None) -> Iterator[list[str]]:
-    """The words of each text, as training hears them: without marks, quotation signs and brackets.
-
-    Compounds count as their parts, as recognisers write them; a compound in a text to be tagged has the class of its
-    last part by its ending.
-    """
-    from crfpunct import formats
+    """The texts, as training hears them, with their marks as words of their own."""
+    from crfpunct import clusters, formats
     from crfpunct.training import bare
 
     for path in paths:
         for document in formats.read_punctuated(path, from_):
-            yield [part for word in bare(document).words for part in word.split("-") if part]
+            heard = bare(document)
+            yield clusters.tokens(heard.words, heard.marks or ())

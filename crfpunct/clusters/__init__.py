@@ -4,6 +4,6 @@
 """
 
 from crfpunct.clusters.backend import BACKENDS, Backend, choose
-from crfpunct.clusters.classes import Options, WordClasses, learn
+from crfpunct.clusters.classes import Options, WordClasses, learn, tokens
 
-__all__ = ["BACKENDS", "Backend", "Options", "WordClasses", "choose", "learn"]
+__all__ = ["BACKENDS", "Backend", "Options", "WordClasses", "choose", "learn", "tokens"]

@@ -9,6 +9,7 @@ The table is a lexicon file as feature files use it; nothing here is needed for 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
@@ -20,6 +21,7 @@ from crfpunct.clusters import counts, endings
 from crfpunct.clusters.backend import Backend, Float32Array
 from crfpunct.clusters.endings import Classes
 from crfpunct.errors import CorpusError
+from crfpunct.marks import MARK_CHARACTERS
 from crfpunct.observations import normal
 
 if TYPE_CHECKING:
@@ -79,10 +81,27 @@ class WordClasses:
             out.write("\t".join([word, *map(str, lines[word])]) + "\n")
 
 
+def tokens(words: Sequence[str], marks: Sequence[str] = ()) -> list[str]:
+    """What `learn` takes of a text: its words, each followed by its mark, if marks are given and it has one.
+
+    What stands next to a mark is what marks stand next to, so classes that know it place marks better. Compounds count
+    as their parts, as recognisers write them; where a compound is to be tagged, its ending finds the last part's class.
+
+    >>> tokens(["biało-czerwony", "kot"], [",", ""])
+    ['biało', 'czerwony', ',', 'kot']
+    """
+    found: list[str] = []
+    for word, mark in itertools.zip_longest(words, marks, fillvalue=""):
+        found += [part for part in word.split("-") if part]
+        if mark:
+            found.append(mark)
+    return found
+
+
 def learn(
     texts: Iterable[Sequence[str]], options: Options, backend: Backend, report: Report = lambda *_: None
 ) -> WordClasses:
-    """Learn word classes from texts, each a sequence of words without marks.
+    """Learn word classes from texts, each a sequence of words and marks (see `tokens`).
 
     The same texts, options and backend give the same classes. `report` is told the stage, and how many of how many
     stages are done. Raises CorpusError where the texts are too small for the classes asked for.
@@ -115,24 +134,24 @@ def learn(
     report("rare words", len(stages), len(stages))
     seen = int(corpus.counts[1:].sum())
     summary = (
-        f"{seen:,} words, {len(corpus.words) - 1:,} of them different; {frequent:,} classed by their neighbours "
-        f"({vectors.shape[1]} dimensions), {len(rare):,} by their spelling"
+        f"{seen:,} words and marks, {len(corpus.words) - 1:,} of them different; {frequent:,} classed by their "
+        f"neighbours ({vectors.shape[1]} dimensions), {len(rare):,} by their spelling"
     )
     return WordClasses(options.classes, words, fallback, summary)
 
 
 def _frequent(corpus: counts.Corpus, options: Options) -> int:
     """How many words get vectors; CorpusError where they are fewer than the classes."""
-    different = len(corpus.words) - 1
-    if different < 2:
-        found = f"only the word {corpus.words[1]!r}" if different else "no words"
+    words = [word for word in corpus.words[1:] if word.strip(MARK_CHARACTERS)]
+    if len(words) < 2:
+        found = f"only the word {words[0]!r}" if words else "no words"
         raise CorpusError(f"the texts have {found}, so there is nothing to tell apart; give more text.")
     enough = int((corpus.counts[1:] >= options.min_count).sum())
     most = max(options.classes)
     if enough < most:
         raise CorpusError(
-            f"the texts have {enough:,} words that occur {options.min_count} times or more, expected at least "
-            f"{most:,}, one a class; give more text, a smaller --min-count or fewer --classes."
+            f"the texts have {enough:,} words and marks that occur {options.min_count} times or more, expected "
+            f"{most:,} at least, one a class; give more text, a smaller --min-count or fewer --classes."
         )
     return max(min(enough, _MOST_WORDS), most)
 
@@ -201,5 +220,7 @@ def _of_rare(
 
 
 def _can_be_written(word: str) -> bool:
-    """Whether a lexicon file can have the word: it would be read back, and as a word."""
-    return word.isprintable() and word[0] not in "#*" and word == word.strip() and normal(word) == word
+    """Whether a lexicon file can have the word, so that it is read back as one; marks are none."""
+    if not word.strip(MARK_CHARACTERS) or word[0] in "#*":
+        return False
+    return word.isprintable() and word == word.strip() and normal(word) == word

@@ -77,9 +77,9 @@ def documents(files: Iterable[Path]) -> Iterator[Document]:
     return (bare(document) for file in files for document in formats.read_punctuated(file, "text"))
 
 
-def words(texts: Iterable[Document]) -> Iterator[list[str]]:
-    """As `crfpunct word-classes` takes them: compounds are their parts."""
-    return ([part for word in text.words for part in word.split("-") if part] for text in texts)
+def tokens(texts: Iterable[Document]) -> Iterator[list[str]]:
+    """As `crfpunct word-classes` takes them."""
+    return (clusters.tokens(text.words, text.marks or ()) for text in texts)
 
 
 def first(texts: Iterable[list[str]], size: int) -> Iterator[list[str]]:
@@ -96,7 +96,7 @@ def measure(data: Path, size: int, device: str) -> None:
     backend, _ = clusters.choose(device)
     moments: list[tuple[str, float]] = []
     learned = clusters.learn(
-        first(words(documents([*polish(data), *english(data)])), size),
+        first(tokens(documents([*polish(data), *english(data)])), size),
         clusters.Options(),
         backend,
         lambda stage, _number, _stages: moments.append((stage, time.perf_counter())),
@@ -114,7 +114,7 @@ def measure(data: Path, size: int, device: str) -> None:
 def compare(name: str, raw: Iterable[Document], corpus: list[Document], options: argparse.Namespace) -> None:
     """Cross-validate on a corpus without and with classes learned from raw text; prints rows of a table."""
     with tempfile.TemporaryDirectory() as folder:
-        learned = clusters.learn(words(raw), clusters.Options(classes=(64, 256)), clusters.choose(options.device)[0])
+        learned = clusters.learn(tokens(raw), clusters.Options(classes=(64, 256)), clusters.choose(options.device)[0])
         with open_output(Path(folder) / "classes.txt") as stream:
             learned.write(stream, [])
         templates = "".join(TEMPLATES.format(lexicon=lexicon) for lexicon in ("coarse", "fine"))

@@ -62,11 +62,11 @@ def test_a_file_of_classes(run, tmp_path):
     assert (code, out) == (0, "")
     notes = err.splitlines()
     assert notes[0] == "crfpunct: device cpu, as asked."
-    assert notes[1].startswith("crfpunct: 1,520 words, 15 of them different; 15 classed by their neighbours (5 dim")
+    assert notes[1].startswith("crfpunct: 2,025 words and marks, 17 of them different; 17 classed by ")
     assert "c.txt: " in notes[2]
     written = (tmp_path / "c.txt").read_text(encoding="utf-8")
     comments = [line for line in written.splitlines() if line.startswith("#")]
-    assert comments[1].startswith("# Learned from a.txt (1,520 words, ")
+    assert comments[1].startswith("# Learned from a.txt (2,025 words and marks, ")
     assert comments[2] == "# crfpunct word-classes a.txt --out c.txt " + " ".join(SMALL) + " --licence CC0"
     assert comments[3] == "# Licence: CC0."
     table = rows(written)
@@ -74,7 +74,7 @@ def test_a_file_of_classes(run, tmp_path):
     kinds = [{tuple(classes_of(table, word)) for word in kind.split()} for kind in ("ala jan ewa", "czytał widział")]
     assert kinds[0].isdisjoint(kinds[1])
     assert [len(kind) for kind in kinds] == [1, 1]
-    # Compounds are their parts; quotation signs and marks belong to no word.
+    # Compounds are their parts; quotation signs belong to no word; marks have no class.
     assert not any(set(word) & set("-„”.,") for word in table)
 
 
@@ -94,10 +94,10 @@ def test_several_files_and_a_format(run, tmp_path):
     (tmp_path / "b.tsv").write_text("t1\tola rysował mapę\n" * 1 + "t2\tola rysował plan\n", encoding="utf-8")
     code, _, err = run("word-classes", "a.txt", "b.tsv", "--out", "c.txt", *SMALL)
     assert code == 0
-    assert "1,526 words" in err
+    assert "2,031 words" in err
     code, _, err = run("word-classes", "a.txt", "--from", "wikipunct", "--out", "d.txt", *SMALL)
     assert code == 0
-    assert "1,520 words" in err
+    assert "2,025 words" in err
 
 
 @pytest.mark.usefixtures("text")
@@ -131,8 +131,8 @@ def test_cuda_where_there_is_none(run, tmp_path, monkeypatch):
         (b"", "the texts have no words, so there is nothing to tell apart; give more text."),
         (b"tak\nTak.\n", "the texts have only the word 'tak', so there is nothing to tell apart; give more text."),
         (
-            b"a b c a b c a b c\n",
-            "the texts have 3 words that occur 3 times or more, expected at least 4, one a class; "
+            b"a b c. a b c a b\n",
+            "the texts have 2 words and marks that occur 3 times or more, expected 4 at least, one a class; "
             "give more text, a smaller --min-count or fewer --classes.",
         ),
         (

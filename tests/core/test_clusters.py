@@ -196,6 +196,14 @@ def test_words_that_a_lexicon_cannot_have_are_left_out():
     assert set(found.words) <= {"kot", "pies", "dom"}
 
 
+def test_marks_are_neighbours_and_have_no_class():
+    texts = [clusters.tokens(["tak", "a", "nie", "b"], [",", "", ".", ""]) for _ in range(9)]
+    assert texts[0] == ["tak", ",", "a", "nie", ".", "b"]
+    learned = clusters.learn(texts, clusters.Options(classes=(2,), min_count=2, dimensions=2), ScikitLearn())
+    assert set(learned.words) <= {"tak", "a", "nie", "b"}
+    assert learned.summary.startswith("54 words and marks, 6 of them different;")
+
+
 def test_progress_names_every_stage():
     told = []
     clusters.learn(sentences(), SMALL, ScikitLearn(), lambda *step: told.append(step))
@@ -212,7 +220,7 @@ def test_progress_names_every_stage():
         ([["tak", "tak."]], "the texts have only the word 'tak', so there is nothing to tell apart; give more text."),
         (
             [["tak", "nie"]] * 5,
-            "the texts have 2 words that occur 3 times or more, expected at least 4, one a class; "
+            "the texts have 2 words and marks that occur 3 times or more, expected 4 at least, one a class; "
             "give more text, a smaller --min-count or fewer --classes.",
         ),
     ],

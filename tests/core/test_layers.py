@@ -94,6 +94,6 @@ def test_tagging_imports_numpy_and_nothing_heavier():
 DOCUMENTED = ["marks", "observations", "decoding", "document", "files", "attributes", "templates", "casing", "training"]
 
 
-@pytest.mark.parametrize("name", [*DOCUMENTED, "restorer", "clusters.endings", "__init__"])
+@pytest.mark.parametrize("name", [*DOCUMENTED, "restorer", "clusters.classes", "clusters.endings", "__init__"])
 def test_the_examples_in_the_documentation_are_true(name):
     assert doctest.testmod(importlib.import_module(f"crfpunct.{name}")).failed == 0
