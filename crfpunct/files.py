@@ -59,6 +59,12 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
         raise CorpusError(f"{path}: damaged {path.suffix} file ({error}); fetch or compress it again.") from error
 
 
+def check_name(path: str | Path) -> None:
+    """Raise CorpusError for an empty name, which would be that of the current folder."""
+    if not str(path):
+        raise CorpusError("the input has an empty name; name a file, or - for standard input.")
+
+
 def signature(head: bytes) -> str:
     """What a file is whose first bytes are those of an archive or a PDF; empty for anything else.
 

@@ -22,7 +22,7 @@ import numpy as np
 from crfpunct import marks
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError
-from crfpunct.files import STDIO, check_text, open_input
+from crfpunct.files import STDIO, check_name, check_text, open_input
 from crfpunct.formats.pipe import Pipe
 from crfpunct.marks import Typography
 
@@ -170,6 +170,7 @@ def read(path: str | Path, format: str | None = None, stream: Pipe | None = None
 
 
 def _files(path: str | Path) -> list[str | Path]:
+    check_name(path)
     if str(path) == STDIO or not Path(path).is_dir():
         return [path]
     if (text := Path(path) / _POLEVAL_INPUT).exists():

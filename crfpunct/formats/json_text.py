@@ -65,9 +65,11 @@ _decoder = _Decoder()
 
 def parse(raw: str, source: str, line: int = 1) -> Any:
     """The value of a JSON text, with `Text` for strings; CorpusError names the place of a mistake."""
-    skip = 1 if raw[:1] == "\ufeff" else 0
+    start = _space(raw, 1 if raw[:1] == "\ufeff" else 0)
+    if start == len(raw):
+        raise CorpusError(f"{source}: nothing in it, expected JSON; check how the file was made.")
     try:
-        value, end = _decoder.raw_decode(raw, _space(raw, skip))
+        value, end = _decoder.raw_decode(raw, start)
     except json.JSONDecodeError as error:
         raise CorpusError(
             f"{source}:{line + error.lineno - 1}: broken JSON at column {error.colno} "

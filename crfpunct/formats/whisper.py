@@ -30,7 +30,9 @@ def read(stream: BinaryIO, source: str) -> Iterator[Document]:
     spelling = markup(raw.isascii())
     views = [View(raw, spelling, strings, divided) for strings, divided in _views(data) if strings]
     if not views and not _known(data):
-        shown = f"the keys {', '.join(data)}" if isinstance(data, dict) else f"a {type(data).__name__}"
+        shown = json.dumps(data)
+        if isinstance(data, dict):
+            shown = f"the keys {', '.join(data)}" if data else "no keys"
         raise CorpusError(
             f"{source}:1: JSON with {shown[:200]}, expected segments or words with times as Whisper writes them; "
             f"name another format with --from."

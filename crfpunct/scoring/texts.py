@@ -18,7 +18,7 @@ from typing import cast
 from crfpunct import formats, marks
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError
-from crfpunct.files import STDIO, check_text, open_input, read_lines
+from crfpunct.files import STDIO, check_name, check_text, open_input, read_lines
 from crfpunct.scoring.alignment import AlignedDocument, align_documents
 from crfpunct.scoring.signature import fingerprint
 
@@ -61,6 +61,7 @@ def read(path: str | Path, format: str | None = None) -> Text:
 
     Raises CorpusError where the file is missing, empty, not text or not of its format.
     """
+    check_name(path)
     name = "stdin" if str(path) == STDIO else str(path)
     if str(path) != STDIO and (Path(path) / _GOLD).is_file():
         path = Path(path) / _GOLD
@@ -95,6 +96,8 @@ def _from_lines(numbered: Iterable[tuple[int, str]], name: str, format: str) -> 
             raise CorpusError(f"{name}:{number}: holds a NUL byte, so this is not UTF-8 text; check the file.")
         lines.append(line)
         places.append(f"{name}:{number}")
+    if len(lines) == 1 and "\r" in lines[0]:
+        raise CorpusError(f"{name}: its lines end in CR alone, expected LF; convert it with tr '\\r' '\\n'.")
     if format == "wikipunct" and any("\t" in line for line in lines):
         for place, line in zip(places, lines, strict=True):
             if line.count("\t") != 1:

@@ -236,7 +236,7 @@ DEEP = "[" * 100_000
         ("whisper", '{"text": "tak\n', r"json:1: broken JSON at column 14 \(.*\); the file may be cut off"),
         ("whisper", '{"text": "tak"}\n{}', r"json:2: text behind the JSON value; expected one value"),
         ("whisper", '{"a": 1, "b": 2}', r"json:1: JSON with the keys a, b, expected segments or words with times"),
-        ("whisper", "5", r"json:1: JSON with a int, expected segments"),
+        ("whisper", "5", r"json:1: JSON with 5, expected segments"),
         ("whisper", DEEP, r"json:1: JSON nested too deep"),
         (
             "whisper",
@@ -321,3 +321,17 @@ def test_a_string_without_end_is_refused_at_once(format):
     with pytest.raises(CorpusError, match=r":1: broken JSON .*Unterminated string"):
         read('{"text": "' + r"\"" * 300_000, format)
     assert time.perf_counter() - started < 5  # a search for the end from every quote took a minute and more
+
+
+@pytest.mark.parametrize("raw", ["", "\n \n", "\ufeff"])
+def test_an_empty_file_is_said_to_be_empty(raw):
+    with pytest.raises(CorpusError, match=r"json: nothing in it, expected JSON; check how the file was made\.$"):
+        read(raw)
+
+
+@pytest.mark.parametrize(("raw", "found"), [("{}", "no keys"), ("[1]", r"\[1\]"), ("null", "null"), ('"ala"', '"ala"')])
+def test_json_that_is_no_transcript(raw, found):
+    with pytest.raises(
+        CorpusError, match=rf"json:1: JSON with {found}, expected segments or words with times as Whisper"
+    ):
+        read(raw)

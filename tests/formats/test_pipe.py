@@ -108,7 +108,7 @@ def test_files_are_no_pipes(tmp_path, monkeypatch):
 
 
 def test_the_first_line_of_printed_json_does_not_tell_a_format(pipe, monkeypatch):
-    stream, write, waited = pipe
+    stream, write, _ = pipe
     write(b"{\n")
     monkeypatch.setattr(stream, "_before_waiting", lambda: write(b'  "result": [\n'))
     assert formats.guess("-", stream.peek()) == "vosk"

@@ -170,3 +170,9 @@ def test_the_examples_of_other_formats_come_back_byte_for_byte(name):
     words = [word for document in documents for word in document.words]
     assert words == (EXAMPLES / "rozmowa.txt").read_text(encoding="utf-8").split()
     assert written(documents, formats.identify(path)).encode() == path.read_bytes()
+
+
+def test_an_empty_name_is_not_the_current_folder():
+    for reading in (formats.identify, lambda name: next(formats.read(name))):
+        with pytest.raises(CorpusError, match=r"^the input has an empty name; name a file, or - for standard input\.$"):
+            reading("")

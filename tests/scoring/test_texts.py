@@ -105,3 +105,14 @@ def test_paths_that_are_no_files(tmp_path: Path) -> None:
         texts.read(tmp_path / "nothing.txt")
     with pytest.raises(CorpusError, match="a folder with neither"):
         texts.read(tmp_path)
+
+
+def test_lines_that_end_in_carriage_returns_alone(tmp_path: Path) -> None:
+    (tmp_path / "mac.txt").write_bytes(b"a b.\rc d.\r")
+    with pytest.raises(CorpusError, match=r"mac\.txt: its lines end in CR alone, expected LF; convert it with tr"):
+        texts.read(tmp_path / "mac.txt")
+
+
+def test_an_empty_name() -> None:
+    with pytest.raises(CorpusError, match=r"^the input has an empty name; name a file, or - for standard input\.$"):
+        texts.read("")
