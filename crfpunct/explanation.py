@@ -13,7 +13,7 @@ Everything goes the plain way, through `AttributeIndex` and `LinearChain`, not t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -117,15 +117,14 @@ class Explained:
         number_of = {label: i for i, label in enumerate(chain.labels)}
         chosen, runner_up = both = self._pairs[place].tolist()
 
-        def reason(seen: str, weights: NDArray[np.float64], template: str = "") -> Reason:
-            return Reason(template, seen, float(weights[0]), float(weights[1]))
-
-        attributes = [
-            reason(self.explainer.seen(number), chain.weights[number, both], self.explainer.template_of(number))
-            for number in self._ids[place].tolist()
-            if chain.weights[number, both].any()
-        ]
+        ids = self._ids[place]
+        pairs = zip(ids.tolist(), chain.weights[np.ix_(ids, both)].tolist(), strict=True)
+        attributes = [Reason(*self.explainer.named[number], *weights) for number, weights in pairs if any(weights)]
         attributes.sort(key=lambda r: (-abs(r.lead), -abs(r.chosen), r.seen))
+
+        def reason(seen: str, weights: NDArray[np.float64]) -> Reason:
+            return Reason("", seen, *weights.tolist())
+
         path = [reason("bias", chain.bias[both])]
         if place > 0:
             before = self.found[place - 1]
@@ -165,20 +164,14 @@ class Explainer:
     chain: LinearChain
 
     @cached_property
-    def _described(self) -> list[str]:
-        return self.chain.index.describe()
-
-    def template_of(self, attribute: int) -> str:
-        """The name of an attribute's template, by the attribute's id (from 1)."""
-        return self.chain.index.templates[self._template_number(attribute)].name
-
-    def _template_number(self, attribute: int) -> int:
-        # The last template that begins at or before it: templates without attributes begin where the next one does.
-        return int(np.searchsorted(self.chain.index.first_ids(), attribute, side="right")) - 1
-
-    def seen(self, attribute: int) -> str:
-        """An attribute, by its id, as ``observation[offset]=value …``."""
-        return self._described[attribute].removeprefix(f"{self.template_of(attribute)}: ")
+    def named(self) -> list[tuple[str, str]]:
+        """Every attribute, by its id: its template's name, and what is seen as ``observation[offset]=value …``."""
+        described = self.chain.index.describe()
+        names = [("", described[0])]
+        for template, keys in zip(self.chain.index.templates, self.chain.index.keys, strict=True):
+            own = described[len(names) : len(names) + len(keys)]
+            names += [(template.name, shown.removeprefix(f"{template.name}: ")) for shown in own]
+        return names
 
     def strongest(self, label: str, top: int) -> tuple[list[tuple[str, str, float]], list[tuple[str, str, float]]]:
         """The attributes with the largest and with the smallest weights for a label, at most `top` each.
@@ -190,10 +183,10 @@ class Explainer:
         negative = [int(i) for i in order[:top] if weights[i] < 0]
         positive = [int(i) for i in order[::-1][:top] if weights[i] > 0]
 
-        def named(chosen: Iterable[int]) -> list[tuple[str, str, float]]:
-            return [(self.template_of(i), self.seen(i), float(weights[i])) for i in chosen]
+        def weighted(chosen: Iterable[int]) -> list[tuple[str, str, float]]:
+            return [(*self.named[i], float(weights[i])) for i in chosen]
 
-        return named(positive), named(negative)
+        return weighted(positive), weighted(negative)
 
     def shares(self, texts: Sequence[Explained] | None = None) -> list[Share]:
         """Each template's share, in the feature file's order; they sum to 1 (or all are 0, where there is nothing).
@@ -225,35 +218,44 @@ class Explainer:
             for template, keys, part in zip(index.templates, index.keys, sums, strict=True)
         ]
 
-    def text(
-        self,
-        document: Document,
-        chain: str,
-        given: list[str] | None = None,
-        spell: Callable[[str, str], str] | None = None,
-    ) -> Explained:
-        """Decide the labels of a document and keep what they were decided by.
-
-        spell: gives the form of a (word, label) to be shown; by default words are shown as they are.
-        """
-        batch = Batch.of([document])
+    def texts(self, chain: str, views: Sequence[View]) -> list[Explained]:
+        """Decide the labels of texts and keep what they were decided by; chain: this CRF's name in its model."""
+        documents = [view.document for view in views]
+        batch = Batch.of(documents)
         ids = self.chain.index.transform(batch)
         emission = np.zeros((len(ids), len(self.chain.labels)))
         for column in ids.T:
             emission += self.chain.weights[column]
-        lengths = np.array([len(ids)], dtype=np.int64)
+        lengths = np.array([len(document.words) for document in documents], dtype=np.int64)
         best = decoding.viterbi(emission + self.chain.bias, self.chain.transition, lengths)
-        found = [self.chain.labels[i] for i in best.tolist()]
-        words = list(map(spell, document.words, found)) if spell else document.words
         temperature = self.chain.temperature
         shares = decoding.marginals(emission / temperature, self.chain.transition / temperature, lengths)
         gaps = batch.pauses.gap_ms.astype(np.int64)
-        return Explained(document, words, given, chain, self, found, shares, gaps, ids)
+        explained = []
+        for view, end, length in zip(views, np.cumsum(lengths).tolist(), lengths.tolist(), strict=True):
+            own = slice(end - length, end)
+            found = [self.chain.labels[i] for i in best[own].tolist()]
+            words = list(map(view.spell, view.document.words, found)) if view.spell else view.document.words
+            text = Explained(view.document, words, view.given, chain, self, found, shares[own], gaps[own], ids[own])
+            explained.append(text)
+        return explained
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A text as its CRF looks at it, and the labels that it has itself, if any.
+
+    spell: gives the form of a (word, label) that is shown; without it words are shown as they are.
+    """
+
+    document: Document
+    given: list[str] | None = None
+    spell: Callable[[str, str], str] | None = None
 
 
 def explain_marks(
-    punctuator: Punctuator, documents: Iterable[Document], chain: Literal["text", "timed"] | None = None
-) -> Iterator[Explained]:
+    punctuator: Punctuator, documents: Sequence[Document], chain: Literal["text", "timed"] | None = None
+) -> list[Explained]:
     """Explain the marks of documents, whose own marks are looked at only to be shown.
 
     chain: the CRF to ask; by default the one that the punctuator takes for each document. CorpusError where a document
@@ -261,23 +263,31 @@ def explain_marks(
     """
     if chain == "timed" and punctuator.timed is None:
         raise ModelError("the model has no CRF for texts with word times; leave out --chain timed.")
-    explainers = {"text": Explainer(punctuator.text), "timed": Explainer(punctuator.timed or punctuator.text)}
-    for document in documents:
+    places: dict[str, list[int]] = {"text": [], "timed": []}
+    for i, document in enumerate(documents):
         if chain == "timed" and (document.times_ms is None or not (document.times_ms >= 0).any()):
             raise CorpusError(
                 f"{document.source or document.id}: has no word times, which --chain timed listens to; "
                 "give them by --times, or leave out --chain timed."
             )
-        name = chain or ("timed" if punctuator.chain_for(document) is punctuator.timed else "text")
-        given = document.marks if any(document.marks or ()) else None
-        yield explainers[name].text(replace(document, marks=None), name, given)
+        places[chain or ("timed" if punctuator.chain_for(document) is punctuator.timed else "text")].append(i)
+    explained: dict[int, Explained] = {}
+    for name, own in places.items():
+        if own:
+            explainer = Explainer(punctuator.timed or punctuator.text if name == "timed" else punctuator.text)
+            views = [
+                View(replace(documents[i], marks=None), documents[i].marks if any(documents[i].marks or ()) else None)
+                for i in own
+            ]
+            explained.update(zip(own, explainer.texts(name, views), strict=True))
+    return [explained[i] for i in range(len(documents))]
 
 
 def explain_case(
-    truecaser: Truecaser, documents: Iterable[Document], punctuator: Punctuator | None = None
-) -> Iterator[Explained]:
+    truecaser: Truecaser, documents: Sequence[Document], punctuator: Punctuator | None = None
+) -> list[Explained]:
     """Explain the case of documents; their marks are taken as they are, or placed by a punctuator if there are none."""
-    explainer = Explainer(truecaser.chain)
+    views = []
     for document in documents:
         if not any(document.marks or ()) and punctuator is not None:
             document = replace(document, marks=punctuator.marks([replace(document, marks=None)])[0])
@@ -285,4 +295,5 @@ def explain_case(
         classes: list[str] = [case_class(word) for word in view.words]
         given = classes if any(case != truecaser.chain.labels[0] for case in classes) else None
         view = replace(view, words=[truecaser.spelling.lowered(word) for word in view.words])
-        yield explainer.text(view, "case", given, truecaser.spelling.spell)
+        views.append(View(view, given, truecaser.spelling.spell))
+    return Explainer(truecaser.chain).texts("case", views)

@@ -177,8 +177,8 @@ def _explained(
     from crfpunct.explanation import explain_case, explain_marks
 
     if task == "case" and restorer.truecaser is not None:
-        return list(explain_case(restorer.truecaser, documents, restorer.punctuator))
-    return list(explain_marks(restorer.punctuator, documents, chain)) if restorer.punctuator else []
+        return explain_case(restorer.truecaser, documents, restorer.punctuator)
+    return explain_marks(restorer.punctuator, documents, chain) if restorer.punctuator else []
 
 
 def _asked(source: str, texts: list[Explained], numbers: list[int], at: list[int]) -> list[tuple[int, int]]:

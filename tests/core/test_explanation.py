@@ -154,10 +154,8 @@ def test_reasons_name_what_was_seen(marker):
 
 def test_every_attribute_is_named_with_its_own_template(marker):
     for chain in (marker.text, marker.timed):
-        explainer = Explainer(chain)
-        described = chain.index.describe()
-        for number in range(1, chain.index.count + 1):
-            assert f"{explainer.template_of(number)}: {explainer.seen(number)}" == described[number]
+        named = [f"{template}: {seen}" for template, seen in Explainer(chain).named[1:]]
+        assert named == chain.index.describe()[1:]
 
 
 def test_the_strongest_attributes_are_the_largest_weights(marker):
@@ -239,6 +237,19 @@ def test_letters_are_spelled_as_the_language_has_them(truecaser):
     turkish = type(truecaser)(truecaser.chain, Spelling(upper={"i": "İ", "ı": "I"}))
     (text,) = explain_case(turkish, [Document("d", ["İYİ"], marks=[""])])
     assert text.document.words == ["iyi"]
+
+
+@given(both=st.lists(texts, min_size=2, max_size=4))
+@settings(max_examples=15)
+def test_texts_are_explained_together_as_alone(marker, both):
+    documents = [timed(*zip(*pairs, strict=True)) for pairs in both]
+    documents[0].times_ms = None
+    for together, document in zip(explain_marks(marker, documents), documents, strict=True):
+        [alone] = explain_marks(marker, [document])
+        assert (together.chain, together.found) == (alone.chain, alone.found)
+        np.testing.assert_allclose(together.probabilities, alone.probabilities, atol=1e-12)
+        for place in range(len(document.words)):
+            assert together.decision(place) == alone.decision(place)
 
 
 def test_a_document_without_words_has_no_places(marker):
