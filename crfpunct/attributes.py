@@ -107,10 +107,14 @@ class AttributeIndex:
             if observation.by_token:
                 columns[observation] = observation.of_pauses(batch.pauses)
             else:
-                number = {value: i for i, value in enumerate(self.values[observation], FIRST_VALUE)}
-                of_type = [number.get(observation.of_word(word, self.lexicons), UNSEEN) for word in batch.types]
-                columns[observation] = np.array(of_type, dtype=np.int64)[batch.type_of]
+                columns[observation] = self.column(observation, batch, self.lexicons)
         return columns
+
+    def column(self, observation: Observation, batch: Batch, lexicons: Mapping[str, Mapping[str, str]]) -> IntArray:
+        """The value of an observation of words at every token, (N,), with the lexicons given."""
+        number = {value: i for i, value in enumerate(self.values[observation], FIRST_VALUE)}
+        of_type = [number.get(observation.of_word(word, lexicons), UNSEEN) for word in batch.types]
+        return np.array(of_type, dtype=np.int64)[batch.type_of]
 
     def template_keys(self, template: Template, columns: Mapping[Observation, IntArray], batch: Batch) -> IntArray:
         """The template's key at every token (N,), -1 where a value was never seen."""
@@ -260,20 +264,43 @@ def split_keys(keys: IntArray, radices: Sequence[int]) -> list[IntArray]:
     return parts[::-1]
 
 
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Lexicons learned from a training set: each part of it is looked up in what all other parts tell.
+
+    What a text tells about its own words is more than a new text can be told. lexicons: per part, by name. part_of
+    (N,): the part of each token.
+    """
+
+    lexicons: Sequence[Mapping[str, Mapping[str, str]]]
+    part_of: IntArray
+
+
 def fit(
-    batch: Batch, templates: tuple[Template, ...], lexicons: Mapping[str, Mapping[str, str]]
+    batch: Batch,
+    templates: tuple[Template, ...],
+    lexicons: Mapping[str, Mapping[str, str]],
+    apart: Apart | None = None,
 ) -> tuple[AttributeIndex, NDArray[np.int32]]:
     """Collect the attributes of a training set; returns the index and the ids (N, M) of the same tokens.
 
     An attribute seen less than its template's `min_count` times is left out. Values are sorted, so the same texts
-    give the same index.
+    give the same index. apart: looked up instead of the lexicons of the same names, which are those of new texts.
     """
+    looked_up = [lexicons, *({**lexicons, **own} for own in (apart.lexicons if apart else ()))]
     values = {
-        observation: sorted({observation.of_word(word, lexicons) for word in batch.types})
+        observation: sorted({observation.of_word(word, known) for known in looked_up for word in batch.types})
+        if observation.lexicon
+        else sorted({observation.of_word(word, lexicons) for word in batch.types})
         for observation in _word_observations(templates)
     }
     index = AttributeIndex(templates, lexicons, values, tuple(np.zeros(0, dtype=np.int64) for _ in templates))
     columns = index.columns(batch)
+    for part, known in enumerate(looked_up[1:]):
+        for observation in columns:
+            if apart and observation.lexicon in apart.lexicons[part]:
+                here = apart.part_of == part
+                columns[observation] = np.where(here, index.column(observation, batch, known), columns[observation])
     ids = np.zeros((len(batch.type_of), len(templates)), dtype=np.int32)
     kept_keys: list[IntArray] = []
     first = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -153,9 +154,8 @@ class Spelling:
 
 #: Marks after which a capital may be the sentence's, so that the word there tells nothing about its own case.
 SENTENCE_ENDS = frozenset({".", "?", "!", "...", ":", "-"})
-_LEAST_COUNT = 3  # a word seen less often mid-sentence gets no class of its own: it would describe itself in training
-_SHARES = ((0.99, "always"), (0.9, "mostly"), (0.6, "often"), (0.0, "at times"))
-_MANY = 10
+_SHARES = ((0.99, "always"), (0.9, "mostly"), (0.6, "often"))
+_FEW, _MANY = 3, 10  # occurrences
 _LEAST_FORMS = 2  # a spelling seen once is as likely a slip
 
 
@@ -228,8 +228,9 @@ def ordinary_places(words: Sequence[str], marks: Sequence[str]) -> list[int]:
 class Lexicons:
     """Statistics of words inside sentences, which are looked up in lower case and composed (NFC).
 
-    casing: word -> its commonest class, how often it has it, and how much evidence there is, as one value (``TITLE
-    mostly many``). surface: word -> the spelling of its MIXED form, as for `Spelling`.
+    casing: word -> its commonest class, how often it has it, and how many occurrences tell so, as one value (``TITLE
+    mostly many``, or ``TITLE at times``, however many). surface: word -> the spelling of its MIXED form, as for
+    `Spelling`.
     """
 
     casing: Mapping[str, str]
@@ -258,16 +259,44 @@ def learn(texts: Iterable[tuple[Sequence[str], Sequence[str]]], lowered: Callabl
                 for (part, _), (part_form, _) in pairs[opening:]:
                     mixed[part][part_form] += 1
             opening = mark in SENTENCE_ENDS
-    casing = {word: _described(counts) for word, counts in classes.items() if counts.total() >= _LEAST_COUNT}
+    casing = {word: _described(counts) for word, counts in classes.items()}
     commonest = {word: min(forms.items(), key=lambda item: (-item[1], item[0])) for word, forms in mixed.items()}
     return Lexicons(casing, {word: form for word, (form, count) in commonest.items() if count >= _LEAST_FORMS})
 
 
 def _described(counts: Counter[CaseClass]) -> str:
     commonest = min(counts, key=lambda case: (-counts[case], CLASSES.index(case)))
-    share = counts[commonest] / counts.total()
-    often = next(name for least, name in _SHARES if share >= least)
-    return f"{commonest} {often} {'many' if counts.total() >= _MANY else 'few'}"
+    total = counts.total()
+    often = next((name for least, name in _SHARES if counts[commonest] >= least * total), None)
+    if often is None:
+        return f"{commonest} at times"
+    return f"{commonest} {often} {'many' if total >= _MANY else 'few' if total >= _FEW else 'rare'}"
+
+
+_PARTS = 5
+_BLOCK = 2000  # words in a row of one part: texts that stand side by side are often about the same names
+
+
+def learn_from_others(
+    texts: Sequence[tuple[Sequence[str], Sequence[str]]], lowered: Callable[[str], str] = str.lower
+) -> tuple[list[Mapping[str, str]], list[int]]:
+    """For each part of the texts the lexicon `casing` as all other parts have it; the part of every word."""
+    total = sum(len(words) for words, _ in texts)
+    size = max(1, min(_BLOCK, math.ceil(total / _PARTS)))
+    pieces: list[list[tuple[Sequence[str], Sequence[str]]]] = [[] for _ in range(_PARTS)]
+    part_of: list[int] = []
+    for words, marks in texts:
+        start = 0
+        while start < len(words):
+            part, end = len(part_of) // size % _PARTS, start + size - len(part_of) % size
+            pieces[part].append((words[start:end], marks[start:end]))
+            part_of += [part] * len(words[start:end])
+            start = end
+    learned = []
+    for part in range(_PARTS):
+        others = (piece for other in range(_PARTS) if other != part for piece in pieces[other])
+        learned.append(learn(others, lowered).casing)
+    return learned, part_of
 
 
 def to_lines(lexicon: Mapping[str, str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -60,6 +60,7 @@ class _ChainCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         used: tuple[templates.Template, ...],
         lexicons: Mapping[str, Mapping[str, str]],
         prior: LinearChain | None = None,
+        apart: attributes.Apart | None = None,
     ) -> None:
         """Set options_, candidates_, training_log_, chain_ and classes_; the neutral label gets number 0.
 
@@ -75,7 +76,7 @@ class _ChainCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         if self.progress is not None:
             self.progress(Progress(0, self.options_.max_iterations))
-        index, ids = attributes.fit(Batch.of(X), used, lexicons)
+        index, ids = attributes.fit(Batch.of(X), used, lexicons, apart)
         self.candidates_ = index.count
         self.training_log_: list[Progress] = []
         given = None if prior is None else _Given.of(prior, X)
@@ -217,9 +218,10 @@ class TruecasingCRF(_ChainCRF):
         texts = [_at(document, places) for document, places in zip(texts, ordinary, strict=True)]
         learned = casing.learn(((d.words, d.marks or [""] * len(d.words)) for d in texts), spelling.lowered)
         lexicons = {**self.features_.lexicons, **dict.fromkeys(self.features_.learned, casing.OwnCase(learned.casing))}
+        apart = _learned_apart(texts, self.features_.learned, spelling)
         if spelling.upper:
             texts = [replace(d, words=[spelling.lowered(word) for word in d.words]) for d in texts]
-        self._fit(texts, classes, "LOWER", self.features_.templates, lexicons)
+        self._fit(texts, classes, "LOWER", self.features_.templates, lexicons, apart=apart)
         self.truecaser_ = Truecaser(self.chain_, casing.Spelling(learned.surface, self.features_.upper))
         return self
 
@@ -231,6 +233,17 @@ class TruecasingCRF(_ChainCRF):
     def score(self, X: Sequence[Document], y: Sequence[Sequence[str]] | None = None) -> float:
         """The F1 of every class but LOWER, weighted by how often it occurs in y."""
         return self._weighted_f1(X, [[case_class(w) for w in d.words] for d in X] if y is None else y, "LOWER")
+
+
+def _learned_apart(
+    texts: Sequence[Document], names: Collection[str], spelling: casing.Spelling
+) -> attributes.Apart | None:
+    """The lexicons of these names for each part of the training texts; None without names."""
+    if not names:
+        return None
+    pairs = [(document.words, document.marks or [""] * len(document.words)) for document in texts]
+    learned, part_of = casing.learn_from_others(pairs, spelling.lowered)
+    return attributes.Apart([dict.fromkeys(names, casing.OwnCase(own)) for own in learned], np.array(part_of, int))
 
 
 def _at(document: Document, places: Sequence[int]) -> Document:

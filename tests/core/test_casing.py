@@ -11,7 +11,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from crfpunct import casing, tables
-from crfpunct.casing import CLASSES, Spelling, case_class, from_lines, learn, to_lines
+from crfpunct.casing import CLASSES, OwnCase, Spelling, case_class, from_lines, learn, to_lines
 from crfpunct.observations import FIRST_VALUE
 
 TURKISH = Spelling(upper={"i": "İ", "ı": "I"})
@@ -122,7 +122,15 @@ def test_the_languages_own_capitals():
     assert Spelling().spell("ısparta", "UPPER") == "ısparta"
 
 
-SURFACE = {"iphone": "iPhone", "kwh": "kWh", "d'arc": "d'Arc", "łks-u": "ŁKS-u", "żuk-ód": "ŻuK-Ód", "bad": "worse"}
+SURFACE = {
+    "iphone": "iPhone",
+    "kwh": "kWh",
+    "d'arc": "d'Arc",
+    "łks-u": "ŁKS-u",
+    "'a": "'a",
+    "żuk-ód": "ŻuK-Ód",
+    "bad": "worse",
+}
 
 
 @pytest.mark.parametrize(
@@ -138,6 +146,7 @@ SURFACE = {"iphone": "iPhone", "kwh": "kWh", "d'arc": "d'Arc", "łks-u": "ŁKS-u
         ("bielsko–biała", "Bielsko–Biała"),
         ("o'neill", "O'Neill"),
         ("o’neill", "O’Neill"),
+        ("iphone'a", "iPhone'a"),
         ("pkp", "PKP"),
         ("bad", "bad"),  # what is no spelling of the word is not taken
         ("-", "-"),
@@ -194,9 +203,11 @@ def test_signs_between_sentences_are_no_words():
         (2, 98, "TITLE mostly many"),
         (1, 8, "TITLE often few"),
         (4, 6, "TITLE often many"),
-        (5, 5, "LOWER at times many"),
-        (2, 0, None),
-        (1, 1, None),
+        (5, 5, "LOWER at times"),
+        (2, 0, "LOWER always rare"),
+        (0, 1, "TITLE always rare"),
+        (1, 1, "LOWER at times"),
+        (0, 0, None),
     ],
 )
 def test_statistics_of_a_word(lower, title, expected):
@@ -208,11 +219,12 @@ def test_statistics_are_those_of_a_plain_count(text):
     inside = [w for (_, before), (w, _) in itertools.pairwise(text) if before != "."]
     counts = Counter(case_class(word) for word in inside if word.lower() == "kot")
     found = learn([([w for w, _ in text], [m for _, m in text])])
-    assert ("kot" in found.casing) == (counts.total() >= 3)
-    if counts.total() >= 3:
-        case, _, often = found.casing["kot"].partition(" ")
+    assert ("kot" in found.casing) == bool(counts)
+    if counts:
+        case, share, *amount = found.casing["kot"].split()
         assert counts[case] == max(counts.values())
-        assert often.endswith("few") == (counts.total() < 10)
+        if share != "at":
+            assert amount == ["rare" if counts.total() < 3 else "few" if counts.total() < 10 else "many"]
     assert ("kot" in found.surface) == (counts["MIXED"] >= 2)
 
 
@@ -244,9 +256,110 @@ def test_the_values_of_the_lexicon_are_few_enough_for_product_tables():
         for most in range(1, 200)
         for rest in range(4)
     }
-    assert values >= {"UPPER mostly many", "LOWER at times few"}
+    assert values >= {"UPPER mostly many", "LOWER at times", "TITLE always rare"}
     # With the empty value of words that have no entry.
     assert FIRST_VALUE + len(values) + 1 <= tables._FEW_VALUES
+
+
+# ---------------------------------------------------------------- each text from the others
+
+texts_of_words = st.lists(
+    st.lists(st.tuples(st.sampled_from(["kot", "Kot", "KOT", "ma"]), st.sampled_from(["", "."])), max_size=9).map(
+        lambda text: ([w for w, _ in text], [m for _, m in text])
+    ),
+    max_size=9,
+)
+
+
+@given(texts_of_words, st.integers(1, 4))
+def test_each_part_is_told_what_the_others_have(texts, block):
+    """The plain way: word by word. A text that is cut begins a sentence for both."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(casing, "_BLOCK", block)
+        learned, part_of = casing.learn_from_others(texts)
+    words = sum(len(text) for text, _ in texts)
+    size = min(block, max(1, -(-words // 5)))
+    assert part_of == [place // size % 5 for place in range(words)]
+    pieces = []
+    for place, (words, marks, i) in enumerate((w, m, i) for w, m in texts for i in range(len(w))):
+        if i == 0 or place % size == 0:
+            pieces.append((part_of[place], [], []))
+        pieces[-1][1].append(words[i])
+        pieces[-1][2].append(marks[i])
+    for part, found in enumerate(learned):
+        assert found == learn((w, m) for other, w, m in pieces if other != part).casing
+
+
+def test_a_word_of_one_text_alone_is_not_told_about():
+    texts = [(["x", "Kot", "ma"], ["", "", "."])] + [(["x", "dom", "ma"], ["", "", "."])] * 4
+    learned, part_of = casing.learn_from_others(texts)
+    assert part_of == [0] * 3 + [1] * 3 + [2] * 3 + [3] * 3 + [4] * 3
+    assert "kot" not in learned[0]
+    assert all(own["kot"] == "TITLE always rare" for own in learned[1:])
+
+
+# ---------------------------------------------------------------- compounds, capitals
+
+KNOWN = OwnCase(
+    {
+        "pkp": "UPPER always many",
+        "iphone": "MIXED always few",
+        "ala": "TITLE often few",
+        "nowak": "TITLE always rare",
+        "polsko": "LOWER always many",
+        "niemiecki": "LOWER mostly many",
+        "e-mail": "LOWER always few",
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("ala", "TITLE often few"),
+        ("e-mail", "LOWER always few"),
+        ("iphone'a", "MIXED always few"),
+        ("iphone’a", "MIXED always few"),
+        ("pkp-u", "MIXED always many"),
+        ("pkp/pkp", "UPPER always many"),
+        ("ala's", "TITLE often few"),
+        ("ala-nowak", "MIXED often few"),
+        ("polsko-niemiecki", "LOWER always many"),
+        ("polsko-nowak", "MIXED always many"),
+        ("ala-zielińska", None),
+        ("x-pkp", None),
+        ("kot", None),
+        ("-u", None),
+        ("-", None),
+        ("", None),
+    ],
+)
+def test_compounds_are_known_by_their_parts(word, expected):
+    assert KNOWN.get(word) == expected
+    assert (word in KNOWN) == (expected is not None)
+
+
+def test_a_lexicon_of_words_own_case_lists_no_compounds():
+    assert (dict(KNOWN), len(KNOWN)) == (KNOWN.words, 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("EWA:. Nie wiem.", "Nie wiem."),
+        ("Kot z NATO. Kot.", "Kot z NATO. Kot."),
+        ("TO JEST NIE tak. Kot", "Kot"),
+        ("I. W? U", "I. W? U"),  # a single letter may open a sentence
+        ("USA", ""),
+        ("12 % 3", "12 % 3"),
+        ("", ""),
+    ],
+)
+def test_sentences_in_capitals_are_left_out(text, left):
+    words = [token.rstrip(".?:") for token in text.split()]
+    marks = [token[-1] if token[-1] in ".?:" else "" for token in text.split()]
+    places = casing.ordinary_places(words, marks)
+    assert [text.split()[i] for i in places] == left.split()
 
 
 def test_words_are_learned_composed():

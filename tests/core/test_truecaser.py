@@ -19,7 +19,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from crfpunct import attributes, estimators, templates, truecaser
+from crfpunct import attributes, casing, estimators, templates, truecaser
 from crfpunct.attributes import Batch
 from crfpunct.casing import CLASSES, WRITTEN_SIGNS, case_class
 from crfpunct.document import Document
@@ -113,8 +113,8 @@ def test_quotation_signs_and_brackets_are_not_looked_at(model, line):
 
 
 def test_a_mark_before_a_closing_sign_is_the_words(model):
-    [words] = model.words([Document("", ['"jest', 'kot."', '"pani"'], marks=["", "", ""])])
-    assert words == ['"Jest', 'kot."', '"Pani"']
+    [words] = model.words([Document("", ['"jest', 'kot."', '"pani', 'kot"'], marks=["", "", "", ""])])
+    assert words == ['"Jest', 'kot."', '"Pani', 'kot"']
 
 
 def plainly_heard(document: Document) -> tuple[list[str], list[str], list[int]]:
@@ -263,7 +263,9 @@ def test_classes_and_marginals_equal_crfsuites(corpus, new, c1):
     chain, tagger = fitted.chain_, kept[0].tagger_
     features = templates.load("case")
     lexicons = chain.index.lexicons
-    everything, _ = attributes.fit(Batch.of(corpus), features.templates, lexicons)
+    views = [estimators._at(d, casing.ordinary_places(d.words, d.marks)) for d in corpus]
+    apart = estimators._learned_apart(views, features.learned, casing.Spelling())
+    everything, _ = attributes.fit(Batch.of(views), features.templates, lexicons, apart)
     texts = [*corpus, *new]
     for document, found, shares in zip(texts, fitted.predict(texts), fitted.predict_marginals(texts), strict=True):
         ids = everything.transform(Batch.of([document])).tolist()
