@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,9 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crfpunct import decoding
+from crfpunct.chain import LinearChain
 from crfpunct.document import Document
+from crfpunct.errors import ModelError
+from crfpunct.estimators import PunctuationCRF
 from crfpunct.report import reliability
 from crfpunct.scoring import calibration
+from crfpunct.tables import Tables
 from crfpunct.training import About, Options, temperature, train_punctuation
 
 FEATURES = '[[template]]\nname = "w"\nuse = ["word[{k}]"]\nfor = { k = [0, 1] }\n'
@@ -114,3 +119,34 @@ def test_cross_validation_gives_the_model_its_temperature(tmp_path):
 def test_the_examples_are_true():
     for module in (calibration, reliability):
         assert doctest.testmod(module).failed == 0
+
+
+@pytest.fixture
+def chain(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(FEATURES, encoding="utf-8")
+    texts = [Document("", ["ala", "ma", "kota"], marks=["", "", "."])] * 3
+    return PunctuationCRF(path, use_times=False, c1=0.0, c2=0.1).fit(texts).chain_
+
+
+def test_probabilities_are_those_of_divided_scores(chain):
+    documents = [Document("", ["ala", "ma", "kota", "ala"]), Document("", ["ma"])]
+    emission, lengths = chain.emissions(documents), np.array([4, 1])
+    for divisor in (0.5, 1.0, 3.0):
+        tempered = replace(chain, temperature=divisor)
+        found = np.concatenate(Tables(tempered).marginals(documents))
+        expected = decoding.marginals(emission / divisor, chain.transition / divisor, lengths)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+        assert Tables(tempered).decode(documents) == Tables(chain).decode(documents)
+
+
+def test_a_temperature_is_kept(chain):
+    templates, lexicons = chain.index.templates, chain.index.lexicons
+    arrays = replace(chain, temperature=1.25).to_arrays()
+    assert LinearChain.from_arrays(arrays, chain.labels, templates, lexicons).temperature == 1.25
+    del arrays["temperature"]  # as in a model of before
+    assert LinearChain.from_arrays(arrays, chain.labels, templates, lexicons).temperature == 1.0
+    for wrong in (0.0, -1.0, np.nan, np.inf):
+        arrays["temperature"] = np.array(wrong)
+        with pytest.raises(ModelError, match="temperature of .*, expected a number above 0"):
+            LinearChain.from_arrays(arrays, chain.labels, templates, lexicons)
