@@ -148,5 +148,5 @@ def test_a_temperature_is_kept(chain):
     assert LinearChain.from_arrays(arrays, chain.labels, templates, lexicons).temperature == 1.0
     for wrong in (0.0, -1.0, np.nan, np.inf):
         arrays["temperature"] = np.array(wrong)
-        with pytest.raises(ModelError, match="temperature of .*, expected a number above 0"):
+        with pytest.raises(ModelError, match=r"temperature of .*, expected a number above 0"):
             LinearChain.from_arrays(arrays, chain.labels, templates, lexicons)
