@@ -128,6 +128,14 @@ def test_no_capital_behind_an_abbreviation(tag):
     )
 
 
+def test_a_stream_has_its_case_too(tag):
+    assert tag("--lookahead", "4", stdin=f"{GIVEN}\n")[:2] == (0, f"{RESTORED}\n")
+    assert tag("--lookahead", "4", "--no-case", stdin=f"{GIVEN}\n")[1].lower() == f"{RESTORED}\n".lower()
+    assert tag("--lookahead", "4", "--no-case", stdin="kot ma dom\n")[1].startswith("kot ma dom")
+    assert tag("--lookahead", "4", "--keep-case", stdin="KOT ma dom\n")[1].startswith("KOT ma dom")
+    assert tag("--lookahead", "4", stdin=f"{GIVEN}\n", model="punct")[1].startswith("kot jana")
+
+
 CUES = ["kot ma dom\nkod ma", "dom i kota. dom", "ma kota"]
 
 

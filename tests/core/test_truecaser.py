@@ -27,6 +27,7 @@ from crfpunct.errors import CorpusError, ModelError
 from crfpunct.estimators import Progress, PunctuationCRF, TruecasingCRF
 from crfpunct.marks import label, split_mark, strip
 from crfpunct.model_folder import pack
+from crfpunct.stream import CasedStream
 from crfpunct.truecaser import Truecaser, heard
 
 
@@ -215,6 +216,68 @@ def test_threads_share_it(fitted):
     with ThreadPoolExecutor(8) as pool:
         for words in pool.map(lambda _: fresh.words(CORPUS), range(16)):
             assert words == [d.words for d in CORPUS]
+
+
+# ---------------------------------------------------------------- what training text teaches
+
+
+def test_compounds_that_training_never_saw_are_known_by_their_stem():
+    more = [
+        text("Kot jest z ZUS i z BBC, Jan i Ala w domu."),
+        text("Kot jest z PKP-u i z NATO-u, a kod-u i dom-u nie ma, Jan-u i Ala-u."),
+        text("Kot ma iPada i z iPhone'a, ma iPada."),
+    ]
+    model = TruecasingCRF(max_iterations=40).fit([*CORPUS, *more * 6]).truecaser_
+    assert restored(model, "kot jest z zus-u i z bbc-u i z ipada'a") == "Kot jest z ZUS-u i z BBC-u i z iPada'a"
+
+
+def test_names_of_speakers_in_capitals_teach_nothing():
+    play = [text("JAN: Kot ma dom."), text("KOT: Jan ma dom i kod."), text("NIE MA KOTA. Kot ma dom.")] * 9
+    model = TruecasingCRF(max_iterations=40).fit([*CORPUS, *play]).truecaser_
+    assert restored(model, "kot ma dom. jan ma kota") == "Kot ma dom Jan ma kota"
+
+
+# ---------------------------------------------------------------- word by word
+
+
+def streamed(model: Truecaser, tokens: list[tuple[str, str]], lookahead: int) -> list[str]:
+    """The words of a stream whose marks are known: each is given back when so many others have come."""
+
+    class Marked:
+        waiting: list[str] = []  # noqa: RUF012  # the place of a Stream is taken by one
+
+        def __init__(self) -> None:
+            self._marks = [mark for _, mark in tokens]
+
+        def put(self, word: str, *_: int) -> list[tuple[str, str]]:
+            self.waiting = [*self.waiting, word]
+            return self._give(len(self.waiting) - lookahead)
+
+        def end(self) -> list[tuple[str, str]]:
+            return self._give(len(self.waiting))
+
+        def _give(self, count: int) -> list[tuple[str, str]]:
+            given, self.waiting = self.waiting[: max(count, 0)], self.waiting[max(count, 0) :]
+            marks, self._marks = self._marks[: len(given)], self._marks[len(given) :]
+            return list(zip(given, marks, strict=True))
+
+    stream = CasedStream(Marked(), lambda document: model.words([document])[0])
+    found = [word for token, _ in tokens for word, _ in stream.put(token)]
+    return found + [word for word, _ in stream.end()]
+
+
+@pytest.mark.parametrize("lookahead", [2, 5, 99])
+def test_a_stream_has_the_case_of_the_whole_text(model, lookahead):
+    for document in CORPUS[: len(LINES)]:
+        lowered = [word.lower() for word in document.words]
+        assert streamed(model, list(zip(lowered, document.marks, strict=True)), lookahead) == document.words
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(some_words, st.sampled_from(["", ".", ","])), max_size=40), st.integers(0, 20))
+def test_a_stream_loses_no_word(model, tokens, lookahead):
+    found = streamed(model, tokens, lookahead)
+    assert [word.lower() for word in found] == [word.lower() for word, _ in tokens]
 
 
 # ---------------------------------------------------------------- the language's own rule
