@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Protocol
+from itertools import repeat
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,13 +93,17 @@ def numbering(observation: Observation, values: Sequence[str], lexicons: Mapping
     return _OneByOne(observation, number_of)
 
 
+def _found(numbers: Mapping[Any, int], keys: Iterable[Any]) -> NDArray[np.int32]:
+    # No step of it in Python: there are hundreds of thousands of words.
+    return np.fromiter(map(numbers.get, keys, repeat(UNSEEN)), dtype=np.int32)
+
+
 class _Words:
     def __init__(self, numbers: Mapping[str, int]) -> None:
         self._numbers = numbers
 
     def of(self, forms: Forms) -> NDArray[np.int32]:
-        number = self._numbers.get
-        return np.array([number(word, UNSEEN) for word in forms.words], dtype=np.int32)
+        return _found(self._numbers, forms.words)
 
 
 class _Listed:
@@ -110,8 +115,7 @@ class _Listed:
         self._numbers.update(numbers)
 
     def of(self, forms: Forms) -> NDArray[np.int32]:
-        entry, number = self._entries.get, self._numbers.get
-        return np.array([number(entry(word), UNSEEN) for word in forms.words], dtype=np.int32)
+        return _found(self._numbers, map(self._entries.get, forms.words))
 
     def _one(self, value: str) -> int:
         return self._numbers.get(value, UNSEEN)

@@ -47,6 +47,8 @@ BLOCK_POSITIONS = 8192
 #: An observation with at most so many values may be part of a product table, of at most so many rows.
 _FEW_VALUES = 32
 _PRODUCT_ROWS = 1 << 14
+#: Word types that have room for their rows from the start. It takes memory only as it is filled.
+_ROOM = 1 << 18
 #: Rows are added to all places at once where at least this share of them has one; else place by place.
 _DENSE_SHARE = 0.3
 
@@ -434,7 +436,7 @@ class _TypeRows:
         self.types = types
         self._words = words
         self._filled = 1
-        self._rows = words.empty(1 << 12)
+        self._rows = words.empty(_ROOM)
         # Per crossing: the numbers of a word that its templates look at, mixed into one key -> class.
         self._classes: list[dict[int, int]] = [{} for _ in words.crossings]
         self._rows.crossed = [np.zeros((0, crossing.rows * words.labels)) for crossing in words.crossings]

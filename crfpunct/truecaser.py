@@ -17,7 +17,7 @@ from crfpunct.errors import ModelError
 from crfpunct.marks import label, split_mark
 from crfpunct.tables import Tables
 from crfpunct.templates import FeatureSet
-from crfpunct.word_types import CASED, SIGNED, Numbered, Vocabulary
+from crfpunct.word_types import CASED, MARKED, SIGNED, Numbered, Vocabulary
 
 _CACHED_FORMS = 1 << 16
 
@@ -51,18 +51,20 @@ class Truecaser:
     def _raised(self, documents: Sequence[Document], numbered: Numbered) -> Iterator[tuple[int, int, int]]:
         """Every word that is not of the neutral class: its document, its place there, the number of its class."""
         signed = numbered.with_trait(SIGNED)
+        places_of = numbered.places(SIGNED + MARKED) if any(signed) else {}
         heard_as = [
-            heard(document) if some else (document, None) for document, some in zip(documents, signed, strict=True)
+            heard(document, places_of[i]) if some else (document, None)
+            for i, (document, some) in enumerate(zip(documents, signed, strict=True))
         ]
         views = [view for view, _ in heard_as]
         if self.spelling.upper:
             views = [self._lowered(view) for view in views]
             signed = [True] * len(views)
         best, starts, _ = self.tables.best(views, numbered.changed(views, signed))
-        places = np.flatnonzero(best)
-        owners = np.searchsorted(starts, places, side="right") - 1
-        within = places - starts[owners]
-        for i, place, case in zip(owners.tolist(), within.tolist(), best[places].tolist(), strict=True):
+        raised = np.flatnonzero(best)
+        owners = np.searchsorted(starts, raised, side="right") - 1
+        within = raised - starts[owners]
+        for i, place, case in zip(owners.tolist(), within.tolist(), best[raised].tolist(), strict=True):
             kept = heard_as[i][1]
             yield i, place if kept is None else kept[place], case
 
@@ -116,23 +118,26 @@ class Truecaser:
         return Truecaser(chain, Spelling(surface, features.upper), vocabulary)
 
 
-def heard(document: Document) -> tuple[Document, list[int] | None]:
+def heard(document: Document, looked_at: Sequence[int] | None = None) -> tuple[Document, list[int] | None]:
     """A text as a truecaser looks at it, and the places of the words that are left (None: all).
 
     Without quotation signs and brackets, which recognisers do not write: those that stand alone are left out, those on
-    words taken off, and a mark in front of a closing one belongs to the word.
+    words taken off, and a mark in front of a closing one belongs to the word. looked_at: the places of all words with
+    signs, brackets or marks, where they are known.
 
     >>> heard(Document("", ['"', "kto", "(tam?)", '"', "zapytał"]))[0].words
     ['kto', 'tam', 'zapytał']
     """
-    text = " ".join(document.words)
-    if not any(sign in text for sign in WRITTEN_SIGNS):
-        return document, None
+    if looked_at is None:
+        text = " ".join(document.words)
+        if not any(sign in text for sign in WRITTEN_SIGNS):
+            return document, None
+        looked_at = [i for i, word in enumerate(document.words) if not word.isalnum()]
     words = document.words.copy()
     marks = [""] * len(words) if document.marks is None else document.marks.copy()
     places: list[int] | None = None
     last = -1  # the place of the last word that is left
-    for place in [i for i, word in enumerate(words) if not word.isalnum()]:
+    for place in looked_at:
         bare, run = split_mark(words[place].strip(WRITTEN_SIGNS))
         words[place] = bare.rstrip(WRITTEN_SIGNS)
         marks[place] = marks[place] or label(run)
@@ -154,8 +159,17 @@ class _Forms(dict[str, str]):
     def __init__(self, spelling: Spelling, case: str) -> None:
         super().__init__()
         self._spelling, self._case = spelling, case
+        self._is_plain_title = case == "TITLE" and not spelling.upper
 
     def __missing__(self, word: str) -> str:
         # An address is not a word: https://example.org and jan@example.org stay as they are.
-        form = self[word] = word if "@" in word or "://" in word else self._spelling.spell(word, self._case)
+        form = self[word] = word if "@" in word or "://" in word else self._spelled(word)
         return form
+
+    def _spelled(self, word: str) -> str:
+        if self._is_plain_title and word.isalpha():
+            # What spelling comes to for nearly all names.
+            raised = word[0].title() + word[1:]
+            if raised != word and len(raised) == len(word) and raised.lower() == word:
+                return raised
+        return self._spelling.spell(word, self._case)

@@ -128,11 +128,24 @@ class Numbered:
 
     def with_trait(self, trait: np.uint8) -> list[bool]:
         """For every text whether any of its words is MARKED, SIGNED or CASED."""
-        places = np.flatnonzero(self.of.traits(self.types) & trait)
+        owners, _ = self._places(trait)
         found = np.zeros(len(self.lengths), dtype=bool)
-        if len(places):
-            found[np.searchsorted(np.cumsum(self.lengths), places, side="right")] = True
+        found[owners] = True
         return found.tolist()
+
+    def places(self, trait: np.uint8) -> dict[int, list[int]]:
+        """Text -> the places of its words that have a trait (or one of several, added up); only texts that have any."""
+        found: dict[int, list[int]] = {}
+        owners, places = self._places(trait)
+        for owner, place in zip(owners.tolist(), places.tolist(), strict=True):
+            found.setdefault(owner, []).append(place)
+        return found
+
+    def _places(self, trait: np.uint8) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        places = np.flatnonzero(self.of.traits(self.types) & trait)
+        ends = np.cumsum(self.lengths)
+        owners = np.searchsorted(ends, places, side="right")
+        return owners, places - (ends - self.lengths)[owners]
 
     def changed(self, documents: Sequence[Document], changed: Sequence[bool]) -> Numbered:
         """The documents' words as numbers, where only those that are `changed` have other words than here."""

@@ -452,7 +452,7 @@ def test_endless_new_words_take_no_more_room():
             (found,) = compiled.decode([document])
             assert_labels(found, chain.emissions([document]), chain)
             assert len(compiled._cache.types) <= 50 + 12  # and those of one batch
-            assert len(compiled._cache.rows().characters) == 1 << 12
+            assert len(compiled._cache.rows().characters) == tables._ROOM
 
 
 def test_known_words_take_no_room_twice():
@@ -464,10 +464,11 @@ def test_known_words_take_no_room_twice():
     assert size == 1 + len({word for document in corpus_of(0) for word in document.words})
 
 
-def test_the_cache_grows_and_keeps_what_it_has():
+def test_the_cache_grows_and_keeps_what_it_has(monkeypatch):
     chain = chain_of(USUAL, corpus_of(0))
     compiled = Tables(chain)
     old = corpus_of(0)
+    monkeypatch.setattr(tables, "_ROOM", 1 << 12)
     assert_plain(chain, compiled, old)
     early = compiled._lay_out(old, None)
     for first, count in ((0, 10), (10, 5000), (5010, 9000)):
