@@ -174,7 +174,7 @@ def tag(
     if restorer is not None and lookahead is not None:
         for name, target in zip(inputs, targets, strict=True):
             failed += _said(
-                lambda: _stream_one(name, restorer, lookahead, target, not no_case, keep_case),  # noqa: B023
+                lambda: _stream_one(name, lookahead, target, way),  # noqa: B023
                 len(inputs),
             )
     elif jobs != 1 and len(inputs) > 1 and output is not None and "-" not in inputs and word_times is None:
@@ -186,9 +186,7 @@ def tag(
                 failed += 1
                 fail(outcome)
             else:
-                kept, languages = outcome
-                way.kept += kept
-                way.languages |= languages
+                way.noticed.add(outcome)
     elif jobs != 1 and len(inputs) == 1 and model is not None and way.is_by_line(inputs[0], from_, to, targets[0]):
         from crfpunct import parallel
         from crfpunct.files import open_output
@@ -197,15 +195,18 @@ def tag(
         with open_output(targets[0]) as out:
             out.flush()
             parallel.tag_lines(inputs[0], tagger, jobs, out.buffer)
+        way.noticed.cased = _begins_cased(inputs[0])
     else:
         for name, target in zip(inputs, targets, strict=True):
             failed += _said(lambda: way.tag(name, from_, to, target), len(inputs))  # noqa: B023
     for line in word_times.notes() if word_times else ():
         note(line)
-    if way.kept:
-        note(f"{way.kept} words had a mark in a column of their own and keep it; --replace-marks decides again.")
+    if kept := way.noticed.kept:
+        note(f"{kept} words had a mark in a column of their own and keep it; --replace-marks decides again.")
     if restorer is not None:
-        _note_languages(way.languages, restorer.manifest.get("language"))
+        _note_languages(way.noticed.languages, restorer.manifest.get("language"))
+    if way.noticed.cased and restorer is not None and restorer.truecaser is not None and not (no_case or keep_case):
+        note("the input has capitals already, and the case of all words was decided again; --keep-case keeps capitals.")
     if failed:
         raise CorpusError(f"{failed} of {len(inputs)} inputs failed; the others are done.")
 
@@ -315,14 +316,37 @@ class _Job:
     to: str | None
     bias: tuple[tuple[str, float], ...]
 
-    def __call__(self, item: tuple[str, str | Path]) -> tuple[int, set[str]]:
-        """Tag an input (name, target); gives what `_Way` has noticed: words that kept a mark, and languages."""
+    def __call__(self, item: tuple[str, str | Path]) -> _Noticed:
+        """Tag an input (name, target)."""
         from crfpunct import parallel
 
         restorer = parallel.loaded(self.model, self.bias) if self.model else None
-        way = replace(self.way, restorer=restorer, kept=0, languages=set())
+        way = replace(self.way, restorer=restorer, noticed=_Noticed())
         way.tag(item[0], self.from_, self.to, item[1])
-        return way.kept, way.languages
+        return way.noticed
+
+
+@dataclass(slots=True)
+class _Noticed:
+    """What the user is told once all inputs are read."""
+
+    kept: int = 0  # words with a mark in a column of the file
+    languages: set[str] = field(default_factory=set)  # that the files say they are in
+    cased: bool = False  # whether a text has capitals, and not them alone
+
+    def add(self, other: _Noticed) -> None:
+        self.kept += other.kept
+        self.languages |= other.languages
+        self.cased |= other.cased
+
+
+def _is_cased(text: str) -> bool:
+    return text != text.lower() and text != text.upper()
+
+
+def _begins_cased(path: str) -> bool:
+    with open(path, "rb") as stream:
+        return _is_cased(stream.read(1 << 16).decode(errors="ignore"))
 
 
 @dataclass(slots=True)
@@ -339,8 +363,7 @@ class _Way:
     marginals: bool
     resegment: bool
     named: bool  # whether the output's name was chosen, and so says its format
-    kept: int = 0  # words with a mark in a column of the file
-    languages: set[str] = field(default_factory=set)  # that the files say they are in
+    noticed: _Noticed = field(default_factory=_Noticed)
 
     def tag(self, name: str, from_: str | None, to: str | None, target: str | Path) -> None:
         """Tag one input."""
@@ -361,7 +384,7 @@ class _Way:
                 documents = self.word_times.attach(documents)
             if self.restorer is not None:
                 documents = self.restorer.tag(
-                    self._noticed(documents),
+                    self._watched(documents),
                     punct=self.punct,
                     case=self.case,
                     replace_marks=self.replace_marks,
@@ -390,16 +413,18 @@ class _Way:
         plain = (from_ or formats.identify(name)) == "text" == (to or self._output_format("text", target))
         return plain and self.word_times is None and not (self.marginals or self.resegment)
 
-    def _noticed(self, documents: Iterator[Document]) -> Iterator[Document]:
+    def _watched(self, documents: Iterator[Document]) -> Iterator[Document]:
+        noticed = self.noticed
         for document in documents:
             if document.language:
-                self.languages.add(document.language)
+                noticed.languages.add(document.language)
             if self.punct and not self.replace_marks and document.marks is not None:
-                self.kept += sum(map(bool, document.marks))
+                noticed.kept += sum(map(bool, document.marks))
+            noticed.cased = noticed.cased or _is_cased(" ".join(document.words))
             yield document
 
 
-def _stream_one(name: str, restorer: Restorer, lookahead: int, target: str | Path, case: bool, keep_case: bool) -> None:
+def _stream_one(name: str, lookahead: int, target: str | Path, way: _Way) -> None:
     import codecs
 
     from crfpunct.files import check_text, open_input, open_output
@@ -412,7 +437,9 @@ def _stream_one(name: str, restorer: Restorer, lookahead: int, target: str | Pat
             for i, chunk in enumerate(chunks):
                 if i == 0:
                     check_text(chunk, name)
-                yield decoder.decode(chunk)
+                text = decoder.decode(chunk)
+                way.noticed.cased = way.noticed.cased or _is_cased(text)
+                yield text
                 line += chunk.count(b"\n")
             decoder.decode(b"", final=True)
         except UnicodeDecodeError as error:
@@ -422,13 +449,16 @@ def _stream_one(name: str, restorer: Restorer, lookahead: int, target: str | Pat
                 f"convert the text, for example with iconv -f WINDOWS-1250 -t UTF-8."
             ) from error
 
+    def flow(chunks: Iterable[bytes]) -> Iterator[str]:
+        assert way.restorer is not None
+        return way.restorer.flow(decoded(chunks), lookahead, case=way.case, keep_case=way.keep_case)
+
     with open_output(target) as out:
         if name == "-" and (pipe := Pipe.of_standard_input(out.flush)):
-            out.writelines(restorer.flow(decoded(pipe.chunks()), lookahead, case=case, keep_case=keep_case))
+            out.writelines(flow(pipe.chunks()))
         else:
             with open_input(name) as stream:
-                chunks = iter(lambda: stream.read(1 << 16), b"")
-                out.writelines(restorer.flow(decoded(chunks), lookahead, case=case, keep_case=keep_case))
+                out.writelines(flow(iter(lambda: stream.read(1 << 16), b"")))
 
 
 def models() -> None:

@@ -88,6 +88,41 @@ def test_words_with_a_capital_are_kept_if_asked_for(tag):
     assert tag("--keep-case", "--no-punct", stdin="KOT. jana; MP3 łodzi\n")[1] == "KOT. Jana; MP3 Łodzi\n"
 
 
+CASED = (
+    "crfpunct: the input has capitals already, and the case of all words was decided again; --keep-case keeps capitals"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "options", "told"),
+    [
+        ("kot Jana ma", [], True),
+        ("kot Jana ma", ["--lookahead", "3"], True),
+        ("kot Jana ma", ["--no-punct"], True),
+        ("kot Jana ma", ["--keep-case"], False),
+        ("kot Jana ma", ["--no-case"], False),
+        ("kot jana ma", [], False),
+        ("KOT JANA MA 12", [], False),
+        ("", [], False),
+    ],
+)
+def test_capitals_that_are_decided_again_are_told(tag, tmp_path, line, options, told):
+    assert tag(*options, stdin=f"{line}\n")[2].count(CASED) == told
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(f"{line}\n", encoding="utf-8")
+    assert tag(*options, "a.txt", "b.txt")[2].count(CASED) == told
+    if "--no-punct" not in options:  # a model that knows no case decides nothing
+        assert CASED not in tag(*options, stdin=f"{line}\n", model="punct")[2]
+
+
+def test_capitals_are_told_by_many_processes_too(tag, tmp_path):
+    (tmp_path / "out").mkdir()
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("kot Jana ma\n", encoding="utf-8")
+    assert tag("--jobs", "2", "a.txt")[2].count(CASED) == 1
+    assert tag("--jobs", "2", "a.txt", "b.txt", "-o", "out")[2].count(CASED) == 1
+
+
 def test_case_alone(tag):
     """Marks that are there already then decide."""
     assert tag("--no-punct", stdin="kot ma dom. dom ma kota, kot dom\n")[1] == "Kot ma dom. Dom ma kota, kot dom\n"
