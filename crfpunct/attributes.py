@@ -9,6 +9,7 @@ by mixed radix, and a template's attributes are its sorted keys, so that finding
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -94,7 +95,7 @@ class AttributeIndex:
             FIRST_VALUE + len(observation.pause_values() if observation.by_token else self.values[observation])
             for observation, _ in template.use
         ]
-        if np.prod([float(size) for size in sizes]) >= _KEY_LIMIT:
+        if math.prod(sizes) >= _KEY_LIMIT:
             raise TemplateError(
                 f"template {template.name!r} ({template}) has over 2^62 possible attributes; use fewer observations."
             )

@@ -31,13 +31,11 @@ class Punctuator:
     vocabulary: numbers the words for both, and for whoever else is to look at the same texts.
     """
 
-    def __init__(
-        self, text: LinearChain, timed: LinearChain | None = None, vocabulary: Vocabulary | None = None
-    ) -> None:
+    def __init__(self, text: LinearChain, timed: LinearChain | Callable[[], LinearChain] | None = None) -> None:
+        """timed: the CRF for texts with word times, or what makes it when it is first needed."""
         self.text = text
-        self.timed = timed
-        self.marks_known = frozenset(name for chain in (text, timed) if chain for name in chain.labels if name)
-        self.vocabulary = vocabulary or Vocabulary()
+        self._timed = timed
+        self.vocabulary = Vocabulary()
         self._compiled: dict[int, Tables] = {}
         self._abbreviations: dict[str, bool] = {}
 
@@ -55,14 +53,26 @@ class Punctuator:
                 raise ModelError(f"the model has no mark {mark!r} to give a bias to; its marks are {known}")
         biased = copy(self)  # with nothing compiled, as when it is pickled
         biased.text = _biased(self.text, added)
-        biased.timed = self.timed and _biased(self.timed, added)
+        biased._timed = self.timed and _biased(self.timed, added)
         return biased
+
+    @property
+    def timed(self) -> LinearChain | None:
+        """The CRF for texts with word times, if there is one."""
+        if callable(self._timed):  # two threads may both make it; either result will do
+            self._timed = self._timed()
+        return self._timed
+
+    @property
+    def marks_known(self) -> frozenset[str]:
+        """The marks that the CRFs can place."""
+        return frozenset(name for chain in (self.text, self.timed) if chain for name in chain.labels if name)
 
     def chain_for(self, document: Document) -> LinearChain:
         """The CRF for a document: the one with pauses if at least half of the gaps between its words are known."""
-        if self.timed is None or document.times_ms is None or len(document.words) == 0:
-            return self.text
         times = document.times_ms
+        if times is None or len(document.words) == 0 or self.timed is None:
+            return self.text
         known = (times[1:, 0] >= 0) & (times[:-1, 1] >= 0)
         return self.timed if len(known) and 2 * known.sum() >= len(known) else self.text
 
@@ -99,11 +109,11 @@ class Punctuator:
     ) -> list[Result]:
         """Apply a function to the documents of each chain together; the results in the documents' order."""
         chains = [self.chain_for(document) for document in documents]
+        if all(chain is self.text for chain in chains):
+            return of(self.tables(self.text), documents, numbered)
         results: dict[int, Result] = {}
         for chain in (self.text, self.timed):
             places = [i for i, chosen in enumerate(chains) if chosen is chain]
-            if chain is not None and len(places) == len(documents):
-                return of(self.tables(chain), documents, numbered)
             if chain is not None and places:
                 found = of(self.tables(chain), [documents[i] for i in places], None)
                 results.update(zip(places, found, strict=True))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,6 +23,7 @@ from crfpunct.marks import MARK_CHARACTERS, Typography, any_marked, attach, labe
 from crfpunct.prior import Adapted, fold
 from crfpunct.punctuator import Punctuator
 from crfpunct.stream import LOOKAHEAD, CasedStream, Stream
+from crfpunct.templates import FeatureSet
 from crfpunct.truecaser import Truecaser
 from crfpunct.word_types import MARKED, Numbered, Vocabulary
 
@@ -36,18 +39,25 @@ class Restorer:
         punctuator: Punctuator | None,
         typography: Typography,
         manifest: Mapping[str, Any],
-        truecaser: Truecaser | None = None,
+        truecaser: Truecaser | Callable[[], Truecaser] | None = None,
     ) -> None:
+        """truecaser: or what makes it when it is first needed."""
         self.punctuator = punctuator
         self.typography = typography
         self.manifest = manifest
-        self.truecaser = truecaser
-        part = punctuator or truecaser
-        self._vocabulary = part.vocabulary if part else Vocabulary()
+        self._truecaser = truecaser
+        self._vocabulary = punctuator.vocabulary if punctuator else Vocabulary()
+
+    @property
+    def truecaser(self) -> Truecaser | None:
+        """What finds the words' case, if the model has a part for it."""
+        if callable(self._truecaser):  # two threads may both make it; either result will do
+            self._truecaser = self._truecaser()
+        return self._truecaser
 
     def with_bias(self, added: Mapping[str, float]) -> Restorer:
         """A restorer like this one that places some marks more or less often: see `Punctuator.with_bias`."""
-        return Restorer(self._places().with_bias(added), self.typography, self.manifest, self.truecaser)
+        return Restorer(self._places().with_bias(added), self.typography, self.manifest, self._truecaser)
 
     def _places(self) -> Punctuator:
         if self.punctuator is None:
@@ -342,40 +352,79 @@ def _batches(documents: Iterable[Document], ready: Callable[[], bool] | None = N
 
 def load(name: str | Path = "pl") -> Restorer:
     """Load a model: a folder, or the name of a shipped one. ModelError where there is none or it is not whole."""
-    folder = resources.find_model(name)
-    try:
-        return _load(folder)
-    except ModelError as error:
-        message = str(error)
-        raise ModelError(message if message.startswith(str(folder)) else f"{folder}: {message}") from error
+    return _Stored(resources.find_model(name)).restorer()
 
 
-def _load(folder: Path) -> Restorer:
-    stored = model_folder.read(folder)
-    punct, case = stored.manifest.get("punct"), stored.manifest.get("case")
-    if punct is None and case is None:
-        raise ModelError("has neither a punctuation nor a case part; train one with `crfpunct train`.")
-    copies = {Path(name).name: raw for name, raw in stored.files.items() if name.startswith("templates/")}
-    punctuator, truecaser, typography, vocabulary = None, None, Typography(), Vocabulary()
-    try:
-        if punct is not None:
-            features = templates.load_copies(punct["features"], copies)
-            chains: dict[str, LinearChain] = {}
-            for name in ("prior", "text", "timed"):
-                if name in punct["chains"]:
-                    described = punct["chains"][name]
-                    used = features.templates if name == "timed" else templates.without_pauses(features.templates)
-                    arrays = stored.arrays(described["file"])
-                    chain = LinearChain.from_arrays(arrays, described["labels"], used, features.lexicons)
-                    prior = chains.get("prior")
-                    chains[name] = chain if prior is None else fold(prior, Adapted.from_arrays(arrays, chain, prior))
-            chains.pop("prior", None)
-            typography = Typography(frozenset(punct["joined_parts"]), features.dash)
-            punctuator = Punctuator(**chains, vocabulary=vocabulary)
-        if case is not None:
-            features = templates.load_copies(case["features"], copies)
-            truecaser = Truecaser.from_arrays(stored.arrays(case["file"]), case["labels"], features, vocabulary)
-    except (KeyError, TypeError, TemplateError) as error:
-        # The checksums are right, so it was written like this: by another program, or by a defect of ours.
-        raise ModelError(f"its {model_folder.MANIFEST} does not describe its files ({error}).") from error
-    return Restorer(punctuator, typography, stored.manifest, truecaser)
+class _Stored:
+    """A model folder, whole, whose parts are made out of its bytes when they are asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        with self._blamed():
+            self._content = model_folder.read(folder)
+        self._manifest = self._content.manifest
+        self._read: dict[str, FeatureSet] = {}
+
+    @contextlib.contextmanager
+    def _blamed(self) -> Iterator[None]:
+        """Whatever fails is said of the folder."""
+        try:
+            yield
+        except ModelError as error:
+            message = str(error)
+            where = "" if message.startswith(str(self._folder)) else f"{self._folder}: "
+            raise ModelError(where + message) from error
+        except (KeyError, TypeError, TemplateError) as error:
+            # The checksums are right, so it was written like this: by another program, or by a defect of ours.
+            raise ModelError(
+                f"{self._folder}: its {model_folder.MANIFEST} does not describe its files ({error})."
+            ) from error
+
+    def restorer(self) -> Restorer:
+        """The restorer; the parts that not every text needs are made later."""
+        punctuator, typography = None, Typography()
+        with self._blamed():
+            punct, case = self._manifest.get("punct"), self._manifest.get("case")
+            if punct is None and case is None:
+                raise ModelError("has neither a punctuation nor a case part; train one with `crfpunct train`.")
+            if punct is not None:
+                timed = (
+                    functools.partial(self._chain, "timed") if self._is_there(punct["chains"].get("timed")) else None
+                )
+                punctuator = Punctuator(self._chain("text"), timed)
+                typography = Typography(frozenset(punct["joined_parts"]), self._features("punct").dash)
+            truecaser = self._truecaser if self._is_there(case) else None
+        return Restorer(punctuator, typography, self._manifest, truecaser)
+
+    def _is_there(self, part: Mapping[str, Any] | None) -> bool:
+        """Whether the manifest names a part; what it says of it is checked so far that it can be made later."""
+        if part is not None:
+            self._content.files[part["file"]], tuple(part["labels"])
+        return part is not None
+
+    def _features(self, task: str) -> FeatureSet:
+        if task not in self._read:
+            copies = {Path(n).name: raw for n, raw in self._content.files.items() if n.startswith("templates/")}
+            self._read[task] = templates.load_copies(self._manifest[task]["features"], copies)
+        return self._read[task]
+
+    def _chain(self, name: str) -> LinearChain:
+        """One of the CRFs that place marks, on its prior if there is one."""
+        with self._blamed():
+            chain, arrays = self._own_chain(name)
+            if "prior" not in self._manifest["punct"]["chains"]:
+                return chain
+            prior, _ = self._own_chain("prior")
+            return fold(prior, Adapted.from_arrays(arrays, chain, prior))
+
+    def _own_chain(self, name: str) -> tuple[LinearChain, model_folder.Arrays]:
+        described, features = self._manifest["punct"]["chains"][name], self._features("punct")
+        used = features.templates if name == "timed" else templates.without_pauses(features.templates)
+        arrays = self._content.arrays(described["file"])
+        return LinearChain.from_arrays(arrays, described["labels"], used, features.lexicons), arrays
+
+    def _truecaser(self) -> Truecaser:
+        with self._blamed():
+            described = self._manifest["case"]
+            arrays = self._content.arrays(described["file"])
+            return Truecaser.from_arrays(arrays, described["labels"], self._features("case"))

@@ -25,10 +25,10 @@ _CACHED_FORMS = 1 << 16
 class Truecaser:
     """Spells words in the case that a CRF finds for them. Immutable: threads can share it."""
 
-    def __init__(self, chain: LinearChain, spelling: Spelling, vocabulary: Vocabulary | None = None) -> None:
+    def __init__(self, chain: LinearChain, spelling: Spelling) -> None:
         self.chain = chain
         self.spelling = spelling
-        self.vocabulary = vocabulary or Vocabulary()
+        self.vocabulary = Vocabulary()
         self._tables: Tables | None = None
         self._forms: list[_Forms] = []  # by class
 
@@ -102,12 +102,7 @@ class Truecaser:
         return {"casing": self.chain.index.lexicons.get("casing", {}), "surface": self.spelling.surface}
 
     @staticmethod
-    def from_arrays(
-        arrays: Mapping[str, NDArray[Any]],
-        labels: Sequence[str],
-        features: FeatureSet,
-        vocabulary: Vocabulary | None = None,
-    ) -> Truecaser:
+    def from_arrays(arrays: Mapping[str, NDArray[Any]], labels: Sequence[str], features: FeatureSet) -> Truecaser:
         """The inverse of `to_arrays`; ModelError where the arrays do not fit together."""
         try:
             casing, surface = (from_lines(arrays[name].tobytes().decode()) for name in ("casing", "surface"))
@@ -115,7 +110,7 @@ class Truecaser:
             raise ModelError(f"its lexicons of case are damaged ({error}); train or fetch it again.") from error
         lexicons = {**features.lexicons, **dict.fromkeys(features.learned, OwnCase(casing))}
         chain = LinearChain.from_arrays(arrays, labels, features.templates, lexicons)
-        return Truecaser(chain, Spelling(surface, features.upper), vocabulary)
+        return Truecaser(chain, Spelling(surface, features.upper))
 
 
 def heard(document: Document, looked_at: Sequence[int] | None = None) -> tuple[Document, list[int] | None]:
