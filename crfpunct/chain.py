@@ -60,13 +60,11 @@ class LinearChain:
     def to_arrays(self) -> dict[str, NDArray[np.generic]]:
         """The index and, per attribute, the labels that have a weight, with their weights; both `rounded`."""
         chain = self.rounded()
-        steps, scale = _steps(chain.weights)
-        rows, columns = np.nonzero(steps[1:])
-        return chain.index.to_arrays() | {
-            "weight_count": np.bincount(rows, minlength=chain.index.count).astype(np.uint8),
-            "weight_label": columns.astype(np.uint8),
-            "weight": steps[1:][rows, columns],
-            "weight_scale": np.array(scale),
+        return chain.index.to_arrays() | pack_weights(chain.weights) | chain.rest_to_arrays()
+
+    def rest_to_arrays(self) -> dict[str, NDArray[np.generic]]:
+        """What is not about attributes."""
+        return {
             "transition": self.transition,
             "bias": self.bias,
             "temperature": np.array(self.temperature),
@@ -83,9 +81,7 @@ class LinearChain:
         index = AttributeIndex.from_arrays(arrays, templates, lexicons)
         size = len(labels)
         try:
-            weights = np.zeros((index.count + 1, size))
-            rows = np.repeat(np.arange(1, index.count + 1), arrays["weight_count"])
-            weights[rows, arrays["weight_label"]] = _of_steps(arrays["weight"], float(arrays["weight_scale"]))
+            weights = unpack_weights(arrays, index.count, size)
             transition = arrays["transition"].astype(np.float64)
             bias = arrays["bias"].astype(np.float64)
             temperature = float(arrays.get("temperature", np.array(1.0)))
@@ -96,6 +92,32 @@ class LinearChain:
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise ModelError(f"its weights do not fit its attributes ({error}); train or fetch it again.") from error
         return LinearChain(tuple(labels), index, weights, transition, bias, temperature)
+
+
+def pack_weights(weights: NDArray[np.float64], of: str = "") -> dict[str, NDArray[np.generic]]:
+    """Weights (A + 1, L), `rounded`, as arrays: per attribute the labels that have one, and those. of: before names."""
+    steps, scale = _steps(weights)
+    rows, columns = np.nonzero(steps[1:])
+    return {
+        f"{of}weight_count": np.bincount(rows, minlength=len(steps) - 1).astype(np.uint8),
+        f"{of}weight_label": columns.astype(np.uint8),
+        f"{of}weight": steps[1:][rows, columns],
+        f"{of}weight_scale": np.array(scale),
+    }
+
+
+def unpack_weights(arrays: Mapping[str, NDArray[Any]], count: int, labels: int, of: str = "") -> NDArray[np.float64]:
+    """The inverse: (count + 1, labels); KeyError, ValueError, TypeError or IndexError where the arrays do not fit."""
+    weights = np.zeros((count + 1, labels))
+    rows = np.repeat(np.arange(1, count + 1), arrays[f"{of}weight_count"])
+    steps, scale = arrays[f"{of}weight"], float(arrays[f"{of}weight_scale"])
+    weights[rows, arrays[f"{of}weight_label"]] = _of_steps(steps, scale)
+    return weights
+
+
+def round_weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights as `pack_weights` keeps them."""
+    return _of_steps(*_steps(weights))
 
 
 _MOST_STEPS = 127  # of an int8, on either side of 0

@@ -23,7 +23,7 @@ from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError, TemplateError
 from crfpunct.observations import MARK
-from crfpunct.prior import Adapted, fold
+from crfpunct.prior import adapt
 from crfpunct.tables import Tables
 from crfpunct.truecaser import Truecaser, heard
 
@@ -87,8 +87,8 @@ class _ChainCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         bias = np.array([0.0 if label == neutral else self.options_.bias for label in labels])
         self.chain_ = LinearChain(tuple(labels), index.select(keep), kept, transition, bias)
         if prior is not None and given is not None:
-            self.adapted_ = Adapted(self.chain_, *given.on_prior(taken))
-            self.chain_ = fold(prior, self.adapted_)
+            self.adapted_ = adapt(prior, self.chain_, *given.on_prior(taken))
+            self.chain_ = self.adapted_.folded()
         self.classes_ = np.array(labels)
 
     def predict(self, X: Sequence[Document]) -> list[list[str]]:
@@ -222,7 +222,7 @@ class TruecasingCRF(_ChainCRF):
         if spelling.upper:
             texts = [replace(d, words=[spelling.lowered(word) for word in d.words]) for d in texts]
         self._fit(texts, classes, "LOWER", self.features_.templates, lexicons, apart=apart)
-        self.truecaser_ = Truecaser(self.chain_, casing.Spelling(learned.surface, self.features_.upper))
+        self.truecaser_ = Truecaser(self.chain_, casing.Spelling(learned.surface, self.features_.upper, learned.casing))
         return self
 
     def predict(self, X: Sequence[Document]) -> list[list[str]]:

@@ -2,8 +2,8 @@
 
 A CRF for a small corpus (speech with word times) can start from what a CRF for a large one (text) says: the scores of
 the other CRF's labels are given to its training as real-valued features, whose weights are learned like any others.
-Scores are sums of weights of attributes, so the two CRFs together are one linear-chain CRF again: `fold` writes it
-out, and tagging costs nothing more. (Stacking, Cohen & Carvalho 2005, of which the lower classifier is linear; what is
+Scores are sums of weights of attributes, so the two CRFs together are one linear-chain CRF again, and tagging costs
+nothing more. (Stacking, Cohen & Carvalho 2005, of which the lower classifier is linear; what is
 learned is a change of the prior model, as in Chelba & Acero 2006.)
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crfpunct.attributes import AttributeIndex, split_keys
-from crfpunct.chain import LinearChain
+from crfpunct.chain import LinearChain, pack_weights, round_weights, unpack_weights
 from crfpunct.errors import ModelError, TemplateError
 from crfpunct.observations import EDGE, FIRST_VALUE, IntArray, Observation
 from crfpunct.templates import Template
@@ -27,69 +27,118 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Adapted:
-    """A CRF that adds to the scores of a prior one.
+    """A CRF that adds to the scores of a prior one. The two have the attributes of both, A of them.
 
-    Its score of label l at a token is that of `chain`, plus constant[l], plus the prior's scores times weights[:, l].
-    chain: what the attributes themselves say. weights: (K, L) from the prior's labels to the chain's. constant: (L,).
+    The score of label l at a token is that of `own`, plus constant[l], plus the prior's scores times mixing[:, l].
+    own: what was learned of the attributes themselves. prior: (A + 1, K) the prior's weights. mixing: (K, L) from the
+    prior's labels to the chain's. constant: (L,).
     """
 
-    chain: LinearChain
-    weights: FloatArray
+    own: LinearChain
+    prior: FloatArray
+    mixing: FloatArray
     constant: FloatArray
 
+    def folded(self) -> LinearChain:
+        """Both as one CRF, equal to the two in every score."""
+        weights = self.own.weights + self.prior @ self.mixing
+        # CRFsuite's CRFs have no constant. Every token but a document's first has one before it, whose transition can
+        # carry it; the first has an edge there.
+        weights[_edge(self.own.index)] += self.constant
+        return replace(self.own, weights=weights, transition=self.own.transition + self.constant)
+
+    def rounded(self) -> Adapted:
+        """Both as a model folder keeps them: see `LinearChain.rounded`."""
+        own, prior = round_weights(self.own.weights), round_weights(self.prior)
+        keep = np.asarray(own.any(axis=1) | prior.any(axis=1))
+        keep[_edge(self.own.index)] = True
+        keep[0] = False
+        index = self.own.index.select(keep)
+        own, prior = (np.vstack([np.zeros(table.shape[1]), table[keep]]) for table in (own, prior))
+        return replace(self, own=replace(self.own, index=index, weights=own), prior=prior)
+
     def to_arrays(self) -> dict[str, NDArray[np.generic]]:
-        """The chain's arrays and the two more."""
-        return self.chain.to_arrays() | {"prior_weights": self.weights, "prior_constant": self.constant}
+        """The attributes with both CRFs' weights, `rounded`, and how they are put together."""
+        kept = self.rounded()
+        own = kept.own.index.to_arrays() | pack_weights(kept.own.weights) | kept.own.rest_to_arrays()
+        return own | pack_weights(kept.prior, _PRIOR) | {"mixing": self.mixing, "constant": self.constant}
 
     @staticmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]], chain: LinearChain, prior: LinearChain) -> Adapted:
-        """From a chain that was read already; ModelError where the arrays do not fit the two chains."""
+    def from_arrays(
+        arrays: Mapping[str, NDArray[Any]],
+        labels: Sequence[str],
+        templates: tuple[Template, ...],
+        lexicons: Mapping[str, Mapping[str, str]],
+    ) -> Adapted:
+        """The `rounded` CRFs from their arrays; ModelError where they do not fit together."""
+        own = LinearChain.from_arrays(arrays, labels, templates, lexicons)
         try:
-            weights, constant = arrays["prior_weights"].astype(np.float64), arrays["prior_constant"].astype(np.float64)
-        except (KeyError, ValueError) as error:
-            raise ModelError(f"its weights on the prior are missing ({error}); train or fetch it again.") from error
-        if weights.shape != (len(prior.labels), len(chain.labels)) or constant.shape != (len(chain.labels),):
-            raise ModelError(
-                f"weights of shape {weights.shape} on a prior of {len(prior.labels)} labels; train or fetch it again."
-            )
-        return Adapted(chain, weights, constant)
+            mixing, constant = arrays["mixing"].astype(np.float64), arrays["constant"].astype(np.float64)
+            if mixing.ndim != 2 or mixing.shape[1] != len(labels) or constant.shape != (len(labels),):
+                raise ValueError(f"mixing of shape {mixing.shape}, constant of {constant.shape}, {len(labels)} labels")
+            prior = unpack_weights(arrays, own.index.count, len(mixing), _PRIOR)
+            _edge(own.index)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise ModelError(f"its prior does not fit its attributes ({error}); train or fetch it again.") from error
+        return Adapted(own, prior, mixing, constant)
 
 
-def fold(prior: LinearChain, adapted: Adapted) -> LinearChain:
-    """The prior and what was learned on top of it as one CRF, equal to the two in every score.
+_PRIOR = "prior_"  # before the names of the arrays of its weights
+
+
+def read(
+    arrays: Mapping[str, NDArray[Any]],
+    labels: Sequence[str],
+    templates: tuple[Template, ...],
+    lexicons: Mapping[str, Mapping[str, str]],
+) -> LinearChain:
+    """A CRF from its arrays, whether it was trained on a prior or not; ModelError where they do not fit together."""
+    if "mixing" in arrays:
+        return Adapted.from_arrays(arrays, labels, templates, lexicons).folded()
+    return LinearChain.from_arrays(arrays, labels, templates, lexicons)
+
+
+def adapt(prior: LinearChain, own: LinearChain, mixing: FloatArray, constant: FloatArray) -> Adapted:
+    """Bring a prior and what was learned on top of it to the same attributes.
 
     TemplateError where no template looks at the word before alone, or where the prior has templates of its own.
     """
-    chain = adapted.chain
-    place_of = {template.use: m for m, template in enumerate(chain.index.templates)}
+    place_of = {template.use: m for m, template in enumerate(own.index.templates)}
     if strange := [template for template in prior.index.templates if template.use not in place_of]:
-        raise TemplateError(
-            f"template {strange[0].name!r} ({strange[0]}) is the prior's alone; train both with one file."
-        )
-    values = {o: _union(chain.index.values[o], prior.index.values.get(o, ())) for o in chain.index.values}
-    edge = _before(chain.index.templates)
+        raise TemplateError(f"template {strange[0].name!r} ({strange[0]}) is the prior's alone; use its feature file.")
+    before = _before(own.index.templates)
+    values = {o: _union(own.index.values[o], prior.index.values.get(o, ())) for o in own.index.values}
+    index = AttributeIndex(own.index.templates, own.index.lexicons, values, ())
+    of_own = _parts(own, values)
+    of_prior = {t.use: parts for t, parts in zip(prior.index.templates, _parts(prior, values), strict=True)}
+    no_parts: tuple[list[IntArray], IntArray] = ([], np.zeros(0, dtype=np.int64))
 
     components: list[list[IntArray]] = []
-    rows = [np.zeros((1, len(chain.labels)))]
-    parts_of_chain = _parts(chain, values)
-    parts_of_prior = dict(zip((t.use for t in prior.index.templates), _parts(prior, values), strict=True))
-    taken_over = prior.weights @ adapted.weights
-    index = AttributeIndex(chain.index.templates, chain.index.lexicons, values, ())
-    for template, (own, ids) in zip(chain.index.templates, parts_of_chain, strict=True):
-        sources = [(own, chain.weights[ids])]
-        if template.use in parts_of_prior:
-            theirs, their_ids = parts_of_prior[template.use]
-            sources.append((theirs, taken_over[their_ids]))
-        if template is edge:
-            # CRFsuite's CRFs have no constant. Every token but a document's first has one before it, whose transition
-            # can carry it; the first has an edge there.
-            sources.append(([np.array([EDGE])], adapted.constant[None, :]))
-        keys, weights = _added(index.radices(template), sources)
-        components.append(split_keys(keys, index.radices(template)))
-        rows.append(weights)
-    folded = AttributeIndex.of_components(chain.index.templates, chain.index.lexicons, values, components)
-    transition = chain.transition + adapted.constant
-    return replace(chain, index=folded, weights=np.vstack(rows), transition=transition)
+    rows_of_own, rows_of_prior = [np.zeros(1, dtype=np.int64)], [np.zeros(1, dtype=np.int64)]  # 0: has none
+    for template, (parts, ids) in zip(own.index.templates, of_own, strict=True):
+        radices = index.radices(template)
+        keys = _keys(parts, radices)
+        prior_parts, prior_ids = of_prior.get(template.use, no_parts)
+        prior_keys = _keys(prior_parts, radices)
+        edge = np.full(int(template == before), EDGE)  # it must be there to carry the constant
+        distinct = np.unique(np.concatenate([keys, prior_keys, edge]))
+        components.append(split_keys(distinct, radices))
+        for rows, found, of in ((rows_of_own, keys, ids), (rows_of_prior, prior_keys, prior_ids)):
+            row = np.zeros(len(distinct), dtype=np.int64)
+            row[np.searchsorted(distinct, found)] = of
+            rows.append(row)
+    index = AttributeIndex.of_components(own.index.templates, own.index.lexicons, values, components)
+    own = replace(own, index=index, weights=own.weights[np.concatenate(rows_of_own)])
+    return Adapted(own, prior.weights[np.concatenate(rows_of_prior)], mixing, constant)
+
+
+def _edge(index: AttributeIndex) -> int:
+    """The id of the attribute that a document's first token alone has; ValueError where it is missing."""
+    m = index.templates.index(_before(index.templates))
+    place = np.searchsorted(index.keys[m], EDGE)
+    if place == len(index.keys[m]) or index.keys[m][place] != EDGE:
+        raise ValueError("no attribute of a document's edge")
+    return int(index.first_ids()[m] + place)
 
 
 def _before(templates: Sequence[Template]) -> Template:
@@ -119,18 +168,8 @@ def _parts(chain: LinearChain, values: Mapping[Observation, Sequence[str]]) -> l
     return found
 
 
-def _added(radices: Sequence[int], sources: Sequence[tuple[list[IntArray], FloatArray]]) -> tuple[IntArray, FloatArray]:
-    """The keys that any source has, ascending, and for each the sum of the sources' weights."""
-    keys = []
-    for parts, _ in sources:
-        key = np.zeros(len(parts[0]), dtype=np.int64)
-        for part, size in zip(parts, radices, strict=True):
-            key = key * size + part
-        keys.append(key)
-    distinct, place = np.unique(np.concatenate(keys), return_inverse=True)
-    weights = np.zeros((len(distinct), sources[0][1].shape[1]))
-    end = 0
-    for key, (_, given) in zip(keys, sources, strict=True):
-        start, end = end, end + len(key)
-        weights[place[start:end]] += given  # a source has a key once
-    return distinct, weights
+def _keys(parts: Sequence[IntArray], radices: Sequence[int]) -> IntArray:
+    key = np.zeros(len(parts[0]) if parts else 0, dtype=np.int64)
+    for part, size in zip(parts, radices, strict=False):  # no parts, no keys
+        key = key * size + part
+    return key

@@ -288,7 +288,7 @@ def _kept(fitted: PunctuationCRF, temperature: float) -> LinearChain | Adapted:
     if fitted.prior is None:
         return replace(fitted.chain_, temperature=temperature)
     adapted = fitted.adapted_
-    return replace(adapted, chain=replace(adapted.chain, temperature=temperature))
+    return replace(adapted, own=replace(adapted.own, temperature=temperature))
 
 
 def like_speech(text: Iterable[Document], documents: Sequence[Document]) -> list[Document]:

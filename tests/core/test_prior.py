@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,7 +16,8 @@ from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.errors import ModelError, TemplateError
 from crfpunct.estimators import _SCORE_SCALE, PunctuationCRF, _Given
-from crfpunct.prior import Adapted, fold
+from crfpunct.model_folder import pack
+from crfpunct.prior import read
 from crfpunct.tables import Tables
 
 FEATURES = """
@@ -63,16 +66,33 @@ def on_prior(path, text, corpus, timed, **options) -> tuple[LinearChain, Punctua
 @given(text=corpora, corpus=corpora, timed=st.booleans(), new=st.lists(others, max_size=3))
 def test_both_as_one_score_as_the_two(path, text, corpus, timed, new):
     prior, fitted = on_prior(path, text, corpus, timed)
-    seen = [*corpus, *new]
-    theirs = prior.emissions(seen) @ fitted.adapted_.weights
-    expected = fitted.adapted_.chain.emissions(seen) + theirs + fitted.adapted_.constant
-    first = np.cumsum([0, *(len(d.words) for d in seen if d.words)])[:-1]
-    # The constant is at every token but the first of a document in the transition to it.
-    expected[np.setdiff1d(np.arange(len(expected)), first)] -= fitted.adapted_.constant
+    adapted, seen = fitted.adapted_, [*corpus, *new]
+    taken_over = replace(prior, index=adapted.own.index, weights=adapted.prior)
+    np.testing.assert_array_equal(taken_over.emissions(seen), prior.emissions(seen))
+    expected = adapted.own.emissions(seen) + prior.emissions(seen) @ adapted.mixing
+    # The constant is in the transition to every token but the first of a document, and in the attribute of that one.
+    expected[np.cumsum([0, *(len(d.words) for d in seen if d.words)])[:-1]] += adapted.constant
     np.testing.assert_allclose(fitted.chain_.emissions(seen), expected, rtol=0, atol=1e-9)
-    transition = fitted.adapted_.chain.transition + fitted.adapted_.constant
-    np.testing.assert_array_equal(fitted.chain_.transition, transition)
+    np.testing.assert_array_equal(fitted.chain_.transition, adapted.own.transition + adapted.constant)
     assert fitted.chain_.index.count == sum(map(len, fitted.chain_.index.keys)) == len(fitted.chain_.weights) - 1
+
+
+@settings(max_examples=25)
+@given(text=corpora, corpus=corpora, timed=st.booleans())
+def test_what_is_read_back_is_what_was_rounded(path, text, corpus, timed):
+    _, fitted = on_prior(path, text, corpus, timed)
+    rounded = fitted.adapted_.rounded()
+    chain, arrays = rounded.folded(), fitted.adapted_.to_arrays()
+    templates_used, lexicons = fitted.chain_.index.templates, fitted.chain_.index.lexicons
+    again = read(arrays, chain.labels, templates_used, lexicons)
+    np.testing.assert_array_equal(again.weights, chain.weights)
+    np.testing.assert_array_equal(again.transition, chain.transition)
+    assert again.index.describe() == chain.index.describe()
+    assert pack(rounded.to_arrays()) == pack(arrays)
+    plain = rounded.own
+    np.testing.assert_array_equal(
+        read(plain.to_arrays(), chain.labels, templates_used, lexicons).weights, plain.rounded().weights
+    )
 
 
 @settings(max_examples=50)
@@ -115,20 +135,27 @@ def test_what_the_prior_knows_is_used(path):
     assert adapted.predict(new) == [document.marks for document in new]  # words that its own texts never had
 
 
-def test_it_is_kept_in_arrays(path):
+def test_arrays_that_do_not_fit(path):
     text = [Document("", ["ala", "ma", "kota"], marks=["", ",", "."])] * 3
-    prior, fitted = on_prior(path, text, text, timed=False)
+    _, fitted = on_prior(path, text, text, timed=False)
     arrays = fitted.adapted_.to_arrays()
-    chain = LinearChain.from_arrays(arrays, fitted.classes_.tolist(), fitted.adapted_.chain.index.templates, {})
-    again = Adapted.from_arrays(arrays, chain, prior)
-    np.testing.assert_array_equal(again.weights, fitted.adapted_.weights)
-    np.testing.assert_array_equal(again.constant, fitted.adapted_.constant)
-    both = fold(prior, again)
-    assert Tables(both).decode(text) == fitted.predict(text)
-    with pytest.raises(ModelError, match=r"its weights on the prior are missing \('prior_constant'\); train or fetch"):
-        Adapted.from_arrays({name: array for name, array in arrays.items() if name != "prior_constant"}, chain, prior)
-    with pytest.raises(ModelError, match=r"weights of shape \(2, 3\) on a prior of 3 labels; train or fetch it again"):
-        Adapted.from_arrays(arrays | {"prior_weights": again.weights[:2]}, chain, prior)
+    form = fitted.chain_.labels, fitted.chain_.index.templates, {}
+    assert Tables(read(arrays, *form)).decode(text) == fitted.predict(text)
+    for changed, message in [
+        ({name: array for name, array in arrays.items() if name != "constant"}, "'constant'"),
+        (arrays | {"mixing": arrays["mixing"][:, :2]}, r"mixing of shape \(3, 2\), constant of \(3,\), 3 labels"),
+        (arrays | {"prior_weight_count": arrays["prior_weight_count"][1:]}, "could not|cannot|repeat|broadcast"),
+    ]:
+        with pytest.raises(ModelError, match=rf"its prior does not fit its attributes \(.*({message})"):
+            read(changed, *form)
+    own = fitted.adapted_.own
+    keep = np.array([name != "(unseen)" and not name.endswith("word[-1]=(edge)") for name in own.index.describe()])
+    weights = np.vstack([np.zeros(3), np.ones((keep.sum(), 3))])
+    without = LinearChain(own.labels, own.index.select(keep), weights, own.transition, own.bias)
+    prior = {name: array for name, array in arrays.items() if name in ("mixing", "constant", "prior_weight_scale")}
+    prior |= {f"prior_{name}": without.to_arrays()[name] for name in ("weight_count", "weight_label", "weight")}
+    with pytest.raises(ModelError, match="no attribute of a document's edge"):
+        read(without.to_arrays() | prior, *form)
 
 
 def test_templates_that_do_not_fit(path, tmp_path):
