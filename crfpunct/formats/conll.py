@@ -66,7 +66,7 @@ def _document(lines: list[str], first: int, source: str, word: int, label: int |
         if len(row) != width or max(word, label or 0) >= width:
             raise CorpusError(
                 f"{where}: {len(row)} columns, expected {max(width, word + 1, (label or 0) + 1)}; mend the line "
-                f"or name the columns with --columns."
+                f"or name the columns with --from conll:WORD,LABEL."
             )
         words.append(row[word].removeprefix(BYTE_ORDER_MARK) if first + i == 1 else row[word])
         if set(words[-1]) & set(" \r\v\f"):
@@ -100,7 +100,7 @@ def _mark(label: str, where: str) -> str:
     if mark.strip(MARK_CHARACTERS) or not mark:
         raise CorpusError(
             f"{where}: the label {label[:60]!r}, expected O, a mark such as , or B-, or a name such as COMMA; "
-            f"name the columns with --columns."
+            f"name the columns with --from conll:WORD,LABEL."
         )
     return mark
 
