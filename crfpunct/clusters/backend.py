@@ -113,6 +113,7 @@ class CuML:
 
     def hash_ngrams(self, words: Sequence[str], lengths: tuple[int, int], columns: int) -> csr_matrix:
         import cudf
+        from cuml import using_output_type
         from cuml.feature_extraction.text import HashingVectorizer
 
         vectorizer = HashingVectorizer(
@@ -124,7 +125,8 @@ class CuML:
             norm=None,
             dtype=np.float32,
         )
-        return vectorizer.fit_transform(cudf.Series(list(words))).get()
+        with using_output_type("cupy"):
+            return vectorizer.fit_transform(cudf.Series(list(words))).get()
 
     def reduce(self, matrix: csr_matrix, dimensions: int, seed: int) -> tuple[Float32Array, Float32Array]:
         import cupyx.scipy.sparse

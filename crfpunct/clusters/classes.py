@@ -33,7 +33,7 @@ _SINGULAR_POWER = 0.5  # of the singular values (Levy, Goldberg & Dagan 2015, se
 _ITERATIONS = 50
 _NGRAMS = (2, 4)
 _NGRAM_COLUMNS = 2**16
-_LEAST_RARE = 3  # words seen less often than this are left to their endings
+_LEAST_RARE = 5  # words seen less often than this are left to their endings
 _BLOCK = 2000  # rare words that are compared with all classes at once
 
 Report = Callable[[str, int, int], None]
@@ -124,20 +124,25 @@ def learn(
         begin(f"{size} classes")
         columns.append(_by_frequency(_k_means(vectors, size, options.seed, backend), corpus.counts[1 : frequent + 1]))
     begin("rare words")
-    table = dict(zip(corpus.words[1:], zip(*(c.tolist() for c in columns), strict=True), strict=False))
+    words = corpus.words[1 : frequent + 1]
+    table = dict(zip(words, zip(*(column.tolist() for column in columns), strict=True), strict=True))
     last = int(np.searchsorted(-corpus.counts[1:], -_LEAST_RARE, side="right")) + 1
     rare = corpus.words[frequent + 1 : last]
-    table.update(_of_rare(rare, corpus.words[1 : frequent + 1], columns, options.classes, backend))
-    table = {word: found for word, found in table.items() if _can_be_written(word)}
-    fallback = endings.learn(table)
-    words = {word: found for word, found in table.items() if endings.of(word, fallback) != found}
+    of_rare = _of_rare(rare, words, columns, options.classes, backend)
+    # Endings are learned from what neighbours decided; what spelling decided would only tell them what they know.
+    fallback = endings.learn({word: found for word, found in table.items() if _can_be_written(word)})
+    listed = {
+        word: found
+        for word, found in {**table, **of_rare}.items()
+        if _can_be_written(word) and endings.of(word, fallback) != found
+    }
     report("rare words", len(stages), len(stages))
     seen = int(corpus.counts[1:].sum())
     summary = (
         f"{seen:,} words and marks, {len(corpus.words) - 1:,} of them different; {frequent:,} classed by their "
         f"neighbours ({vectors.shape[1]} dimensions), {len(rare):,} by their spelling"
     )
-    return WordClasses(options.classes, words, fallback, summary)
+    return WordClasses(options.classes, listed, fallback, summary)
 
 
 def _frequent(corpus: counts.Corpus, options: Options) -> int:
