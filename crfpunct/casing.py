@@ -77,6 +77,7 @@ class Spelling:
     surface: lower-case word -> the form of its MIXED spelling (``iphone`` -> ``iPhone``), and the same for parts of
     compounds (``prl-`` -> ``PRL-``, ``-sur`` -> ``-sur``), learned from training text; composed (NFC).
     upper: lower-case letters whose capital is not Unicode's default, from the language's feature file (Turkish i -> İ).
+    own: what is known of each word's case (`Lexicons.casing`), for the parts of compounds.
 
     Whatever the class, a word keeps its letters: where its capital form does not lead back to it (``ß`` -> ``SS``),
     the word stays as it is.
@@ -84,6 +85,7 @@ class Spelling:
 
     surface: Mapping[str, str] = field(default_factory=dict)
     upper: Mapping[str, str] = field(default_factory=dict)
+    own: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def _lower(self) -> dict[str, str]:
@@ -133,14 +135,19 @@ class Spelling:
     def _compound(self, word: str) -> str:
         """Each part as learned in compounds, else as learned by itself, else with a capital; empty without parts.
 
-        >>> s = Spelling({"-u": "-u", "-sur": "-sur", "'a": "'a", "iphone": "iPhone"})
-        >>> s._compound("pkp-u"), s._compound("berry-sur-mer"), s._compound("iphone'a"), s._compound("pkp")
-        ('PKP-u', 'Berry-sur-Mer', "iPhone'a", '')
+        Behind an acronym, a part that is no name is an ending.
+
+        >>> s = Spelling({"-sur": "-sur", "iphone": "iPhone"}, own={"pzu": "UPPER always many"})
+        >>> s._compound("berry-sur-mer"), s._compound("pzu-owski"), s._compound("iphone'a"), s._compound("pkp")
+        ('Berry-sur-Mer', 'PZU-owski', "iPhone'a", '')
         """
-        spelled = [
-            self.surface.get(key) or key.replace(part, self.surface.get(part) or self._title(part))
-            for key, part in _parts(word)
-        ]
+        spelled: list[str] = []
+        for key, part in _parts(word):
+            known = self.own.get(part, "").partition(" ")[0]
+            form = self._capitals(part) if known == "UPPER" else self._title(part)
+            if spelled and case_class(spelled[0][:-1]) in ("UPPER", "MIXED") and known in ("", "LOWER"):
+                form = part
+            spelled.append(self.surface.get(key) or key.replace(part, self.surface.get(part) or form))
         if not spelled:
             return ""
         spelled[0] = spelled[0][:-1]  # the sign stands in front of the second part, too

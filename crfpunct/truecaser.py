@@ -110,7 +110,7 @@ class Truecaser:
             raise ModelError(f"its lexicons of case are damaged ({error}); train or fetch it again.") from error
         lexicons = {**features.lexicons, **dict.fromkeys(features.learned, OwnCase(casing))}
         chain = LinearChain.from_arrays(arrays, labels, features.templates, lexicons)
-        return Truecaser(chain, Spelling(surface, features.upper))
+        return Truecaser(chain, Spelling(surface, features.upper, casing))
 
 
 def heard(document: Document, looked_at: Sequence[int] | None = None) -> tuple[Document, list[int] | None]:

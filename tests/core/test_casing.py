@@ -167,6 +167,24 @@ def test_parts_of_compounds_are_spelled_as_learned():
     assert spelling.spell("pkp-u", "MIXED") == "PKP-u"
 
 
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("pzu-owski", "PZU-owski"),
+        ("pzu-ala", "PZU-Ala"),
+        ("pzu-pkp", "PZU-PKP"),
+        ("pzu-dom", "PZU-dom"),
+        ("iphone'em", "iPhone'em"),
+        ("ala-dom", "Ala-Dom"),
+        ("kot-pzu", "Kot-PZU"),
+        ("x-y", "X-Y"),
+    ],
+)
+def test_parts_of_compounds_are_spelled_as_they_are_by_themselves(word, expected):
+    own = {"pzu": "UPPER always many", "pkp": "UPPER at times", "ala": "TITLE often few", "dom": "LOWER always many"}
+    assert Spelling({"iphone": "iPhone"}, own=own).spell(word, "MIXED") == expected
+
+
 # ---------------------------------------------------------------- learning
 
 
