@@ -91,6 +91,7 @@ class Explained:
 
     @property
     def labels(self) -> tuple[str, ...]:
+        """The labels of the CRF, the neutral one first: (L,)."""
         return self.explainer.chain.labels
 
     @property

@@ -71,7 +71,9 @@ def _draw(text: str) -> str:
 class Numbering(Protocol):
     """The value numbers (W,) of one observation for many words at once."""
 
-    def of(self, forms: Forms) -> NDArray[np.int32]: ...
+    def of(self, forms: Forms) -> NDArray[np.int32]:
+        """The value number of each word, UNSEEN where its value has none."""
+        ...
 
 
 def numbering(observation: Observation, values: Sequence[str], lexicons: Mapping[str, Mapping[str, str]]) -> Numbering:

@@ -458,6 +458,7 @@ class Observation:
 
     @property
     def is_pause(self) -> bool:
+        """Whether it looks at word times."""
         return self.name in PAUSE_OBSERVATIONS
 
     @property

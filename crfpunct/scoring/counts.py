@@ -88,14 +88,17 @@ class LabelScore:
 
     @property
     def precision(self) -> float:
+        """In percent."""
         return float(precision(self.counts))
 
     @property
     def recall(self) -> float:
+        """In percent."""
         return float(recall(self.counts))
 
     @property
     def f1(self) -> float:
+        """In percent."""
         return float(f1(self.counts))
 
     @property

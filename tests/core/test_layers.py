@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import doctest
-import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -89,11 +87,3 @@ def test_tagging_imports_numpy_and_nothing_heavier():
     loaded = newly_loaded("crfpunct.restorer")
     assert "numpy" in loaded
     assert not loaded & set(HEAVY)
-
-
-DOCUMENTED = ["marks", "observations", "decoding", "document", "files", "attributes", "templates", "casing", "training"]
-
-
-@pytest.mark.parametrize("name", [*DOCUMENTED, "restorer", "clusters.classes", "clusters.endings", "__init__"])
-def test_the_examples_in_the_documentation_are_true(name):
-    assert doctest.testmod(importlib.import_module(f"crfpunct.{name}")).failed == 0
