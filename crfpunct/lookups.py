@@ -17,6 +17,8 @@ _DENSE_KEYS = 1 << 17
 #: Of packed rows: those of at least so many entries are placed one by one; after so many tries a slot, room is made.
 _LONG_ROW = 16
 _TRIES = 8
+#: So many pairs are looked up by binary search before the table is packed.
+_SEARCHES = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,40 @@ class Packed:
         slots = self.moved.take(first, mode="clip")
         slots += second
         return np.where(self.owners.take(slots) == first, self.places.take(slots), 0)
+
+
+class Pairs:
+    """Pairs of numbers -> 1 + the pair's place among those given, 0 for any other: packed once that pays.
+
+    Packing takes longer than a few thousand searches, and a program that restores one line should start at once.
+    Threads can share it: two may pack at the same time, and either result will do.
+    """
+
+    def __init__(self, first: IntArray, second: IntArray, size: int) -> None:
+        """From distinct pairs; second numbers are less than `size`."""
+        self._given = first, second
+        self._size = size
+        keys = first * size + second
+        self._order = np.argsort(keys).astype(np.int32)
+        self._sorted = keys[self._order]
+        self._left = _SEARCHES
+        self._packed: Packed | None = None
+
+    def find(self, first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.int32]:
+        """1 + the place of each pair, or 0."""
+        if self._packed is None:
+            self._left -= len(first)
+            if self._left >= 0:
+                return self._searched(first, second)
+            self._packed = Packed.of(*self._given, self._size)
+        return self._packed.find(first, second)
+
+    def _searched(self, first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.int32]:
+        if len(self._sorted) == 0:
+            return np.zeros(len(first), dtype=np.int32)
+        keys = first.astype(np.int64) * self._size + second
+        place = np.minimum(np.searchsorted(self._sorted, keys), len(self._sorted) - 1)
+        return np.where(self._sorted[place] == keys, 1 + self._order[place], 0).astype(np.int32)
 
 
 class _Space:

@@ -12,7 +12,7 @@ Equal to `LinearChain.emissions`, the plain way, up to the rounding of sums in a
    the templates tell apart of a word (`_Crossing`).
 3. *A trie of conjunctions.* All other templates are paths of observations at relative offsets; templates with the
    same path at different offsets share it, and a longer path starts from the numbers that its first part was given.
-   A step is three gathers from a packed sparse table, which cannot collide (`lookups.Packed`); later steps, and
+   A step is three gathers from a packed sparse table, which cannot collide (`lookups.Pairs`); later steps, and
    sums, are taken only where the path so far is one that the model knows.
 4. *Blocks* that fit into the processor's cache, and padding between documents instead of tests for their edges.
 
@@ -34,7 +34,7 @@ from crfpunct import decoding
 from crfpunct.attributes import split_keys
 from crfpunct.chain import LinearChain
 from crfpunct.document import Document
-from crfpunct.lookups import Lookup, Packed
+from crfpunct.lookups import Lookup, Pairs
 from crfpunct.numbering import numbering
 from crfpunct.observations import EDGE, FIRST_VALUE, MARK, UNSEEN, Observation, Pauses, mark_numbers
 from crfpunct.templates import Template
@@ -618,7 +618,7 @@ class _Node:
     keys: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     column: int = 0
     path_column: int = 0  # of the first word, for a path of two
-    pairs: Packed | None = None
+    pairs: Pairs | None = None
     tables: list[tuple[int, FloatArray]] = field(default_factory=list)
     nearest: int = 0  # the least and the greatest offset of a path's first word from its mark's place
     furthest: int = 0
@@ -642,7 +642,7 @@ class _Node:
         """Make the tables, once all templates are in."""
         assert self.parent is not None
         self.column, self.path_column = column_of[self.observation], column_of[self.parent.observation]
-        self.pairs = Packed.of(*np.divmod(self.keys, self.size), self.size)
+        self.pairs = Pairs(*np.divmod(self.keys, self.size), self.size)
         by_base: dict[int, FloatArray] = {}
         for base, numbers, weights in self.uses:
             table = by_base.setdefault(base, np.zeros((len(self.keys) + 1, weights.shape[1])))

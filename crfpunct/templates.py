@@ -39,13 +39,13 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 from crfpunct.errors import TemplateError
 from crfpunct.files import read_lines, unpacked
-from crfpunct.observations import MARK, PAUSE_OBSERVATIONS, SIZED, WORD_OBSERVATIONS, Observation, normals
+from crfpunct.observations import MARK, PAUSE_OBSERVATIONS, SIZED, WORD_OBSERVATIONS, Observation, normal, normals
 from crfpunct.resources import find_features
 
 MAX_OFFSET = 16
@@ -399,24 +399,45 @@ def _lexicon(raw: bytes, path: Path, column: int) -> Lexicon:
     `*ending` stands for all words that end so and are not listed themselves. Lines that begin with `#` are comments
     (source and licence). A file whose name ends in .xz or .gz is compressed.
     """
-    lines = [line.removesuffix("\r") for line in _text(unpacked(raw, str(path)), path).split("\n")]
-    rows = [(n, line) for n, line in enumerate(lines, 1) if line and not line.startswith("#") and line.strip()]
-    entries: dict[str, str] = {}
-    endings: dict[str, str] = {}
-    # All words are normalised at once: a list has tens of thousands of lines, and loading a model reads it.
-    forms = normals([line.partition("\t")[0].strip() for _, line in rows])
-    for (number, line), form in zip(rows, forms, strict=True):
+    forms, rows = _listed(raw, path)
+    least = column if column > 1 else 0  # a word without a class is just listed
+    if not all(forms) or min(map(len, rows), default=least + 1) <= least or len(set(forms)) < len(forms):
+        raise TemplateError(_mistake_in_lexicon(raw, path, column))
+    classes = [(row[column].strip() if len(row) > 1 else "") or "yes" for row in rows]
+    entries = dict(zip(forms, classes, strict=True))
+    endings = {form[1:]: entries.pop(form) for form in forms if form[0] == _ANY}
+    return Lexicon(entries, endings)
+
+
+_ANY = "*"  # stands for any beginning of a word
+
+
+# A model reads its lexicons whenever it is loaded, and they have tens of thousands of lines: so all words are
+# normalised at once, and a file with several columns is split once.
+@lru_cache(maxsize=4)
+def _listed(raw: bytes, path: Path) -> tuple[list[str], list[list[str]]]:
+    """Of each line the word in its `normal` form, and what stands between the tabs."""
+    text = _text(unpacked(raw, str(path)), path).replace("\r\n", "\n")
+    rows = [line.split("\t") for line in text.split("\n") if line and line[0] != "#" and not line.isspace()]
+    return normals([row[0].strip() for row in rows]), rows
+
+
+def _mistake_in_lexicon(raw: bytes, path: Path, column: int) -> str:
+    """What is wrong with the first bad line."""
+    seen: set[str] = set()
+    for number, line in enumerate(_text(unpacked(raw, str(path)), path).replace("\r\n", "\n").split("\n"), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
         word, *classes = line.split("\t")
-        if not word.strip() or len(classes) < column - (column == 1):
+        if not word.strip() or (len(classes) < column and column > 1):
             needed = (
                 "a word, or word TAB class" if column == 1 else f"a word and at least {column} classes, TAB between"
             )
-            raise TemplateError(f"{path}:{number}: {line!r}; expected {needed}.")
-        known, key = (endings, form[1:]) if word.startswith("*") else (entries, form)
-        if key in known:
-            raise TemplateError(f"{path}:{number}: {word.strip()!r} stands twice; remove one of the two lines.")
-        known[key] = (classes[column - 1].strip() if classes else "") or "yes"
-    return Lexicon(entries, endings)
+            return f"{path}:{number}: {line!r}; expected {needed}."
+        if normal(word.strip()) in seen:
+            return f"{path}:{number}: {word.strip()!r} stands twice; remove one of the two lines."
+        seen.add(normal(word.strip()))
+    raise AssertionError("called for a lexicon without a mistake")
 
 
 def _text(raw: bytes, path: Path) -> str:

@@ -23,7 +23,7 @@ from crfpunct import attributes, decoding, lookups, tables, word_types
 from crfpunct.attributes import Batch
 from crfpunct.chain import LinearChain
 from crfpunct.document import Document
-from crfpunct.lookups import Lookup, Packed
+from crfpunct.lookups import Lookup, Packed, Pairs
 from crfpunct.marks import Typography
 from crfpunct.observations import FIRST_VALUE, PAUSE_OBSERVATIONS, SIZED, Observation
 from crfpunct.punctuator import Punctuator
@@ -605,6 +605,12 @@ def test_packed_rows_are_a_dictionary(pairs, random):
     queries = [(first, second) for first in range(highest + 1) for second in range(size)]
     first, second = np.array(queries, dtype=np.int32).T
     assert packed.find(first, second).tolist() == [expected.get(query, 0) for query in queries]
+    # Searched at first, packed later, always the same.
+    both = Pairs(*np.array(ordered, dtype=np.int64).reshape(-1, 2).T, size)
+    both._left = len(queries)
+    for is_packed in (False, True):
+        assert both.find(first, second).tolist() == packed.find(first, second).tolist()
+        assert (both._packed is not None) == is_packed
 
 
 def test_rows_that_leave_no_room_get_more():
