@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import os
+import shutil
 import sys
 import tempfile
 import zlib
@@ -122,11 +123,12 @@ def unpacked(raw: bytes, name: str) -> bytes:
 
 
 @contextlib.contextmanager
-def open_output(path: str | Path) -> Iterator[TextIO]:
+def open_output(path: str | Path, scratch: Path | None = None) -> Iterator[TextIO]:
     """Open a text output: standard output for `-`, else a temporary file that takes the name when all went well.
 
     A file whose name ends in .gz or .xz is compressed. After an exception there is no output, and a file that stood
-    there before is as it was.
+    there before is as it was. scratch: where the temporary file stands if it is a folder in the output's (see
+    `scratch_folder`); else it stands beside the output.
     """
     if str(path) == STDIO:
         if sys.stdout is None:
@@ -147,7 +149,8 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
             yield stream
         return
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        folder = scratch if scratch is not None and scratch.parent == path.parent else path.parent
+        handle, name = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.", suffix=".part")
     except OSError as error:
         raise CorpusError(f"{given}: cannot be written ({error.strerror}); check the folder.") from error
     try:
@@ -163,6 +166,19 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
         raise
+
+
+@contextlib.contextmanager
+def scratch_folder(folder: Path) -> Iterator[Path]:
+    """A folder for the temporary files of processes that may be killed, which is gone afterwards with all in it."""
+    try:
+        scratch = tempfile.mkdtemp(dir=os.path.realpath(folder), prefix=".crfpunct.", suffix=".part")
+    except OSError as error:
+        raise CorpusError(f"{folder}: cannot be written to ({error.strerror}); check the folder.") from error
+    try:
+        yield Path(scratch)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _packing(raw: BinaryIO, suffix: str) -> BinaryIO:

@@ -189,6 +189,36 @@ def test_ctrl_c_ends_all_without_a_word_from_the_workers():
     assert (out, err) == ("ended\n", "")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="process groups and named pipes")
+def test_ctrl_c_leaves_no_temporary_file(tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    for name in ("a", "b"):
+        os.mkfifo(tmp_path / name)  # nobody writes to it, so that the workers wait with their outputs open
+    code = (
+        "import signal; from crfpunct.cli import main\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "main()\n"
+    )
+    options = ["tag", "a", "b", "--no-punct", "--no-case", "--from", "text", "--output", "out", "--jobs", "2"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *options], cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while len([path for path in out.rglob("*.part") if path.is_file()]) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+    assert process.returncode not in (0, 1)
+    assert "Traceback" not in err
+    assert list(out.iterdir()) == []
+
+
 # ---------------------------------------------------------------- clusters
 
 

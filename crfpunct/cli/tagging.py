@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -179,14 +180,17 @@ def tag(
             )
     elif jobs != 1 and len(inputs) > 1 and output is not None and "-" not in inputs and word_times is None:
         from crfpunct import parallel
+        from crfpunct.files import scratch_folder
 
-        job = _Job(replace(way, restorer=None), model, from_, to, added)
-        for outcome in parallel.each(job, list(zip(inputs, targets, strict=True)), jobs):
-            if isinstance(outcome, CrfpunctError):
-                failed += 1
-                fail(outcome)
-            else:
-                way.noticed.add(outcome)
+        with scratch_folder(output) as scratch:
+            job = _Job(replace(way, restorer=None), model, from_, to, added, scratch)
+            with contextlib.closing(parallel.each(job, list(zip(inputs, targets, strict=True)), jobs)) as outcomes:
+                for outcome in outcomes:
+                    if isinstance(outcome, CrfpunctError):
+                        failed += 1
+                        fail(outcome)
+                    else:
+                        way.noticed.add(outcome)
     elif jobs != 1 and len(inputs) == 1 and model is not None and way.is_by_line(inputs[0], from_, to, targets[0]):
         from crfpunct import parallel
         from crfpunct.files import open_output
@@ -315,6 +319,7 @@ class _Job:
     from_: str | None
     to: str | None
     bias: tuple[tuple[str, float], ...]
+    scratch: Path  # for temporary files: a Ctrl-C kills the workers where they stand
 
     def __call__(self, item: tuple[str, str | Path]) -> _Noticed:
         """Tag an input (name, target)."""
@@ -322,7 +327,7 @@ class _Job:
 
         restorer = parallel.loaded(self.model, self.bias) if self.model else None
         way = replace(self.way, restorer=restorer, noticed=_Noticed())
-        way.tag(item[0], self.from_, self.to, item[1])
+        way.tag(item[0], self.from_, self.to, item[1], self.scratch)
         return way.noticed
 
 
@@ -365,14 +370,16 @@ class _Way:
     named: bool  # whether the output's name was chosen, and so says its format
     noticed: _Noticed = field(default_factory=_Noticed)
 
-    def tag(self, name: str, from_: str | None, to: str | None, target: str | Path) -> None:
-        """Tag one input."""
+    def tag(
+        self, name: str, from_: str | None, to: str | None, target: str | Path, scratch: Path | None = None
+    ) -> None:
+        """Tag one input; scratch: as for `files.open_output`."""
         from crfpunct import formats
         from crfpunct.files import open_output
         from crfpunct.formats.pipe import Pipe
         from crfpunct.formats.promise import Promise
 
-        with open_output(target) as out:
+        with open_output(target, scratch) as out:
             pipe = Pipe.of_standard_input(out.flush) if name == "-" else None
             from_ = from_ or formats.identify(name, pipe)
             to = to or self._output_format(from_, target)
