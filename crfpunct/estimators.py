@@ -45,7 +45,7 @@ class Progress:
 class _ChainCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """What both estimators share: training options, and a chain once it is fitted."""
 
-    features: str | Path
+    features: str | Path | templates.FeatureSet
     c1: float | None
     c2: float | None
     max_iterations: int | None
@@ -136,7 +136,7 @@ class PunctuationCRF(_ChainCRF):
 
     def __init__(
         self,
-        features: str | Path = "punct",
+        features: str | Path | templates.FeatureSet = "punct",
         use_times: bool = True,
         c1: float | None = None,
         c2: float | None = None,
@@ -187,7 +187,7 @@ class TruecasingCRF(_ChainCRF):
 
     def __init__(
         self,
-        features: str | Path = "case",
+        features: str | Path | templates.FeatureSet = "case",
         c1: float | None = None,
         c2: float | None = None,
         max_iterations: int | None = None,
@@ -216,6 +216,11 @@ class TruecasingCRF(_ChainCRF):
         ordinary = [casing.ordinary_places(d.words, d.marks or [""] * len(d.words)) for d in texts]
         classes = [[cases[i] for i in places] for cases, places in zip(classes, ordinary, strict=True)]
         texts = [_at(document, places) for document, places in zip(texts, ordinary, strict=True)]
+        if given and any(given) and all(case == "LOWER" for cases in classes for case in cases):
+            raise CorpusError(
+                "the training text has capitals in sentences in capitals alone, which tell nothing; "
+                "train case on text in ordinary upper and lower case."
+            )
         learned = casing.learn(((d.words, d.marks or [""] * len(d.words)) for d in texts), spelling.lowered)
         lexicons = {**self.features_.lexicons, **dict.fromkeys(self.features_.learned, casing.OwnCase(learned.casing))}
         apart = _learned_apart(texts, self.features_.learned, spelling)

@@ -151,8 +151,10 @@ class _Mistakes(list[str]):
         self.append(f"{where}{key} = {shown[:60] + '…' if len(shown) > 60 else shown}; expected {expected}")
 
 
-def load(name: str | Path) -> FeatureSet:
+def load(name: str | Path | FeatureSet) -> FeatureSet:
     """Read a feature file (a path or a shipped one's name) and what it extends; TemplateError names every mistake."""
+    if isinstance(name, FeatureSet):
+        return name
     return _loaded(find_features(name), None)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import crfpunct
-from crfpunct import marks, templates
+from crfpunct import marks, model_folder, resources, templates
 from crfpunct.cards import TASKS, Task, card
 from crfpunct.chain import LinearChain
 from crfpunct.document import Document
@@ -22,16 +22,18 @@ from crfpunct.errors import CorpusError, ModelError
 from crfpunct.estimators import Progress, PunctuationCRF, TruecasingCRF, joined_parts
 from crfpunct.model_folder import ModelFolder, pack
 from crfpunct.prior import Adapted
+from crfpunct.prior import read as read_chain
 from crfpunct.scoring import calibration, poleval
 from crfpunct.scoring import counts as table
 from crfpunct.scoring.casing import accuracy, capitalised, count_same_words
+from crfpunct.templates import FeatureSet
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """What the user chose for training; None leaves the choice to the feature file."""
 
-    features: str | Path = "punct"
+    features: str | Path | FeatureSet = "punct"
     c1: float | None = None
     c2: float | None = None
     max_iterations: int | None = None
@@ -276,6 +278,45 @@ def train_punctuation(
     return Part("punct", entry, files, _summary(documents, fitted, start), held_out, drawn)
 
 
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A model to build on: its CRF for texts without word times, its features, what it says of itself."""
+
+    name: str
+    chain: LinearChain
+    features: FeatureSet
+    about: About
+
+    @staticmethod
+    def load(name: str | Path) -> Base:
+        """A model's punctuation part, by the model's folder or name; ModelError where it has none."""
+        folder = resources.find_model(name)
+        stored = model_folder.read(folder)
+        punct = stored.manifest.get("punct")
+        if punct is None:
+            raise ModelError(f"{folder}: has no punctuation part to build on; name another model.")
+        features = templates.load_copies(punct["features"], copies_of_templates(stored.files))
+        described = punct["chains"]["text"]
+        used = templates.without_pauses(features.templates)
+        chain = read_chain(stored.arrays(described["file"]), described["labels"], used, features.lexicons)
+        about = About(punct["data"], punct["licence"], punct["non_commercial"])
+        return Base(str(name), chain, features, about)
+
+    def joined(self, about: About) -> About:
+        """What a model says of its data if it builds on this one: the licences of both bind it."""
+        licences = [licence for licence in (about.licence, self.about.licence) if licence]
+        return About(
+            f"{about.data or 'not stated'}; built on the model {self.name}: {self.about.data or 'not stated'}",
+            "; ".join(dict.fromkeys(licences)) or None,
+            about.non_commercial or self.about.non_commercial,
+        )
+
+
+def copies_of_templates(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The feature files in a model folder, by their names."""
+    return {Path(name).name: raw for name, raw in files.items() if name.startswith("templates/")}
+
+
 def prior_estimator(options: Options, progress: Callable[[Progress], None] | None = None) -> PunctuationCRF:
     """The estimator for other text. Its penalties are the feature file's [prior], since there is more of it."""
     features = templates.load(options.features)
@@ -440,7 +481,7 @@ def _files_of(entry: dict[str, Any] | None, files: dict[str, bytes], others: Map
 
 
 def _templates_of(entry: dict[str, Any], files: dict[str, bytes]) -> list[str]:
-    copies = {Path(name).name: raw for name, raw in files.items() if name.startswith("templates/")}
+    copies = copies_of_templates(files)
     return [f"templates/{name}" for name in templates.load_copies(entry["features"], copies).files]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -40,6 +41,10 @@ def train(
             metavar="PATH",
             help="More punctuated text, without word times, that the model learns from as well; repeat it.",
         ),
+    ] = None,
+    prior: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="A model to build on: what it knows is kept where the texts do not differ."),
     ] = None,
     features: Annotated[
         str | None, typer.Option(help="A feature file, or the name of a shipped one (default: punct, case).")
@@ -81,13 +86,15 @@ def train(
     The model folder holds all that tagging needs. The same texts and options give the same model.
     """
     from crfpunct import formats, model_folder
-    from crfpunct.training import About, Options, assemble, bare, like_speech, train_case, train_punctuation
+    from crfpunct.training import About, Base, Options, assemble, bare, like_speech, train_case, train_punctuation
 
     target = into or out
     if target is None or (into and out):
         raise typer.BadParameter("give either --out, for a new model, or --into, for one that is there.")
     if folds == 1:
         raise typer.BadParameter("one fold leaves nothing to train on; use at least 2, or 0 for none.")
+    if prior is not None and (text or features or task != "punct"):
+        raise typer.BadParameter("--prior is for marks alone, and the model brings its own text and features.")
     if features is not None and task == "both":
         raise typer.BadParameter("--features is for one task; train the other one with --into afterwards.")
     if report_to is not None and task == "case":
@@ -95,9 +102,12 @@ def train(
     existing = model_folder.read(into) if into else None
     if existing is None:
         model_folder.check_free(target, force)
+    base = None if prior is None else Base.load(prior)
     documents = _documents(paths, from_, times)
     others = [document for path in text or () for document in formats.read_punctuated(path)]
     about = About(data, licence, non_commercial)
+    if base is not None:
+        about = base.joined(about)
     with progress() as show:
 
         def report(chain: str, step: Progress) -> None:
@@ -107,9 +117,11 @@ def train(
         parts = []
         if task in ("punct", "both"):
             options = Options(features or "punct", c1, c2, max_iterations, bias)
-            prior = like_speech(others, documents)
+            if base is not None:
+                options = replace(options, features=base.features, prior=base.chain)
             curves = report_to is not None
-            parts.append(train_punctuation(documents, about, options, folds, jobs, report, prior, curves))
+            spoken = like_speech(others, documents)
+            parts.append(train_punctuation(documents, about, options, folds, jobs, report, spoken, curves))
         if task in ("case", "both"):
             options = Options(features or "case", c1, c2, max_iterations, bias)
             cased = _cased([*documents, *map(bare, others)])

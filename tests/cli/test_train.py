@@ -145,6 +145,32 @@ def test_more_text_without_times(run, corpus, tmp_path):
     assert "punct-prior.npz" not in model_folder.read("model").files
 
 
+def test_a_model_that_builds_on_another(run, corpus, tmp_path):
+    features = FEATURES.replace("k = [0, 1]", "k = [-1, 0, 1]")
+    (tmp_path / "small.toml").write_text(features, encoding="utf-8")
+    about = ["--licence", "L1", "--non-commercial", "--data", "D1"]
+    assert run("train", corpus, "--features", "small.toml", "--out", "first", *about)[0] == 0
+    (tmp_path / "mine.txt").write_text("Pies wie, że pies je!\nPies je!\n" * 4, encoding="utf-8")
+    code, _, err = run("train", "mine.txt", "--prior", "first", "--out", "second", "--licence", "L2")
+    assert code == 0, err
+    manifest = model_folder.read("second").manifest
+    assert manifest["punct"]["features"] == "small"
+    assert manifest["non_commercial"]
+    assert manifest["licence"] == "L2; L1"
+    assert manifest["punct"]["data"] == "not stated; built on the model first: D1"
+    # `bo` is known from the first model's texts alone, the exclamation mark from the second one's.
+    restored = crfpunct.load("second").restore("jan śpi bo noc")
+    assert restored.startswith("jan śpi, bo noc")
+    assert crfpunct.load("second").restore("pies je") == "pies je!"
+    for wrong in (["--text", "mine.txt"], ["--features", "small.toml"], ["--task", "both"]):
+        code, _, err = run("train", "mine.txt", "--prior", "first", "--out", "third", *wrong)
+        assert code == 2
+        assert "--prior is for marks alone" in err
+    assert run("train", "mine.txt", "--task", "case", "--out", "case")[0] == 0
+    code, _, err = run("train", "mine.txt", "--prior", "case", "--out", "third")
+    assert (code, "case: has no punctuation part to build on; name another model." in err) == (1, True)
+
+
 def test_case_is_learned_from_text_that_has_it(run, corpus, tmp_path):
     (tmp_path / "more.txt").write_text("Ewa wie, że Jan śpi.\nPies Ewy śpi, bo noc.\n" * 20, encoding="utf-8")
     code, _, err = run("train", corpus, "--task", "case", "--text", "more.txt", "--out", "model")
