@@ -2,10 +2,12 @@
 
     python tests/benchmarks/casing.py                       # both languages, a Markdown report
     python tests/benchmarks/casing.py --language en --folds 5
+    python tests/benchmarks/casing.py --language en --model models/en --folds 0   # a model that is there, not trained
 
 English: the validation file of the Wikipedia truecasing benchmark, cross-validated over sentences. Polish: NKJP, by
-document; the true marks given, and the marks of a punctuation model (--model). Reads the data folder from --data or
-CRFPUNCT_DATA (default ../shared/data).
+document; the true marks given, and the marks of a punctuation model (--model). A model that is there is scored on
+English as a whole, and for Polish on the transcripts of PolEval 2022 (training part), neither of which is in its
+training data. Reads the data folder from --data or CRFPUNCT_DATA (default ../shared/data).
 
 Baselines: the most frequent form of each word in the training folds; and that with a capital at sentence starts.
 """
@@ -15,7 +17,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,6 +40,12 @@ def english(data: Path) -> list[Document]:
 def polish(data: Path) -> list[Document]:
     """NKJP's documents (a blank line stands between two), their paragraphs joined."""
     return [bare(document) for document in formats.read_punctuated(data / "pl-text" / "nkjp.txt", "paragraphs")]
+
+
+def polish_talk(data: Path) -> list[Document]:
+    """Conversations of PolEval 2022, a stretch of speech each."""
+    path = data / "poleval2022" / "train" / "expected.tsv"
+    return [bare(document) for document in formats.read_punctuated(path, "text") if document.words]
 
 
 def commonest_forms(train: Sequence[Document]) -> dict[str, str]:
@@ -83,8 +91,22 @@ def report(name: str, documents: Sequence[Document], folds: int, features: str, 
         for system, found in systems.items():
             triples = [(d.words, words, d.marks or []) for d, words in zip(gold, found, strict=True)]
             counts[system].append(casing.count_same_words(triples))
+    show(f"{name}, {folds} folds", documents, counts)
+
+
+def report_model(name: str, documents: Sequence[Document], model: str) -> None:
+    """Score a model as it is and print one table."""
+    truecaser = crfpunct.load(model).truecaser
+    assert truecaser is not None, f"{model} has no case part"
+    found = truecaser.words(lowered(documents))
+    triples = [(d.words, words, d.marks or []) for d, words in zip(documents, found, strict=True)]
+    show(name, documents, {f"model {Path(model).name}, true marks": [casing.count_same_words(triples)]})
+
+
+def show(name: str, documents: Sequence[Document], counts: Mapping[str, Sequence[np.ndarray]]) -> None:
+    """One table; the counts of each system by fold."""
     words = sum(len(document.words) for document in documents)
-    print(f"\n### {name}: {len(documents):,} documents, {words:,} words, {folds} folds\n")
+    print(f"\n### {name}: {len(documents):,} documents, {words:,} words\n")
     print("| system | F1 of words with a capital | inside sentences | accuracy | TITLE | UPPER | MIXED |")
     print("|---|---|---|---|---|---|---|")
     for system, by_fold in counts.items():
@@ -92,7 +114,7 @@ def report(name: str, documents: Sequence[Document], folds: int, features: str, 
         total = np.sum(by_fold, axis=0)
         inside = float(table.f1(casing.capitalised(total[0])))
         by_class = " | ".join(f"{float(table.f1(c)):.1f}" for c in total.sum(axis=0)[1:])
-        spread = f" ± {np.std(f1, ddof=1):.2f}" if folds > 1 else ""
+        spread = f" ± {np.std(f1, ddof=1):.2f}" if len(f1) > 1 else ""
         accuracy = float(casing.accuracy(total.sum(axis=0)))
         print(f"| {system} | {np.mean(f1):.2f}{spread} | {inside:.2f} | {accuracy:.2f} | {by_class} |")
 
@@ -101,14 +123,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("CRFPUNCT_DATA", "../shared/data")))
     parser.add_argument("--language", choices=["en", "pl"], action="append", help="default: both")
-    parser.add_argument("--folds", type=int, default=5)
-    parser.add_argument("--features", default="case")
-    parser.add_argument("--model", default="pl", help="the model whose marks are used for Polish")
+    parser.add_argument("--folds", type=int, default=5, help="0: score --model as it is")
+    parser.add_argument("--features", help="default: en-case, case")
+    parser.add_argument("--model", help="whose marks are used for Polish (default pl), or what is scored (--folds 0)")
     arguments = parser.parse_args()
     for language in arguments.language or ["en", "pl"]:
-        read, model = (english, None) if language == "en" else (polish, arguments.model)
-        name = "English (Wikipedia, validation)" if language == "en" else "Polish (NKJP)"
-        report(name, read(arguments.data), arguments.folds, arguments.features, model)
+        model = arguments.model or language
+        if arguments.folds == 0:
+            read, name = (
+                (english, "English (Wikipedia, validation)")
+                if language == "en"
+                else (polish_talk, "Polish (conversations, PolEval 2022)")
+            )
+            report_model(name, read(arguments.data), model)
+        elif language == "en":
+            features = arguments.features or "en-case"
+            report("English (Wikipedia, validation)", english(arguments.data), arguments.folds, features, None)
+        else:
+            report("Polish (NKJP)", polish(arguments.data), arguments.folds, arguments.features or "case", model)
 
 
 if __name__ == "__main__":

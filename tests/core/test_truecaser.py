@@ -397,6 +397,8 @@ def test_cross_validation_and_grid_search():
         ("", "the training set has no words"),
         ("ala ma kota.", "the training text has no capital letter"),
         ("ALA MA KOTA.", "the training text is all in capitals"),
+        ("ALA MA kota. ala ma kota.", "has capitals in sentences in capitals alone, which tell nothing; train case on"),
+        ("ALA MA kota.", "has capitals in sentences in capitals alone"),
     ],
 )
 def test_nothing_to_learn_from(line, message):
