@@ -5,21 +5,24 @@
 
 Reads the data folder from --data or CRFPUNCT_DATA (default ../shared/data). Rates are words per second of processor
 time (of this process, or of the command and all it starts), so that other people's load weighs less; each is the best
-of several runs. "New text" is Polish prose, debate and newspapers, lower-cased, without marks, no document twice, met
-for the first time: an eighth of its words are new word types. "Met before" is WikiPunct after one pass.
+of several runs. "New text" is Polish prose, debate and newspapers, or English talks, lower-cased, without marks, no
+document twice, met for the first time: of the Polish words an eighth are new word types. "Met before" is WikiPunct
+after one pass. The English text is tagged with the same model, since speed is asked for.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import lzma
 import os
+import pickle
 import random
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +38,7 @@ from crfpunct.tables import Tables
 
 TEXTS = ("nkjp.txt", "poquad-passages.txt", "sejm-1991.txt", "poquad-summaries.txt")
 LINE = "dzień dobry panie janie jak się pan miewa dzisiaj rano"
-COMMAND = [sys.executable, "-c", "from crfpunct.cli import main; main()", "--quiet", "tag", "--no-case"]
+COMMAND = [sys.executable, "-c", "from crfpunct.cli import main; main()", "--quiet", "tag"]
 #: Runs a command and prints what it used. A process of its own, because a child's peak memory begins with its parent's.
 WATCH = """
 import resource, subprocess, sys
@@ -49,18 +52,29 @@ sys.exit(code)
 # ---------------------------------------------------------------- texts
 
 
-def new_text(data: Path, words: int) -> list[list[str]]:
-    """Documents of the shared Polish texts as a recogniser would write them, up to so many words."""
-    found: list[list[str]] = []
-    left = words
+def polish(data: Path) -> Iterator[str]:
+    """The lines of the shared Polish texts."""
     for name in TEXTS:
-        for line in (data / "pl-text" / name).read_text(encoding="utf-8").splitlines():
-            bare = marks.strip(line.lower().split())[0][:left]
-            if bare:
-                found.append(bare)
-                left -= len(bare)
-            if not left:
-                return found
+        yield from (data / "pl-text" / name).read_text(encoding="utf-8").splitlines()
+
+
+def english(data: Path) -> Iterator[str]:
+    """The lines of the shared English text."""
+    with lzma.open(data / "en-text" / "ted.txt.xz", "rt", encoding="utf-8") as lines:
+        yield from lines
+
+
+def new_text(lines: Iterable[str], words: int) -> list[Document]:
+    """Documents as a recogniser would write them, in lower case and without marks, up to so many words."""
+    found: list[Document] = []
+    left = words
+    for line in lines:
+        bare = marks.strip(line.lower().split())[0][:left]
+        if bare:
+            found.append(Document("", bare))
+            left -= len(bare)
+        if not left:
+            break
     return found
 
 
@@ -97,7 +111,10 @@ def seconds(work: Callable[[], object], runs: int) -> float:
 def command(arguments: Sequence[str]) -> tuple[float, float]:
     """Processor seconds and peak memory in MB of `crfpunct tag` with these arguments."""
     watch = [sys.executable, "-c", WATCH, *COMMAND, *arguments]
-    took, memory = subprocess.run(watch, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    # As users have it: modules are compiled to byte code once.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(watch, stdout=subprocess.PIPE, text=True, check=True, env=environment)
+    took, memory = done.stdout.split()
     return float(took), float(memory)
 
 
@@ -193,9 +210,10 @@ def measure(data: Path, model: str, quick: bool) -> Report:
     """All of it."""
     report = Report()
     restorer = crfpunct.load(model)
-    text, timed = restorer.punctuator.text, restorer.punctuator.timed
+    text = restorer.punctuator.text
     runs = 2 if quick else 5
-    prose = [Document("", words) for words in new_text(data, 100_000 if quick else 1_000_000)]
+    size = 100_000 if quick else 1_000_000
+    prose, talks = new_text(polish(data), size), new_text(english(data), size)
     wikipunct = list(formats.read_punctuated(data / "wikipunct" / "train"))[: 100 if quick else None]
     with temporary() as folder:
         source, target = folder / "in.txt", folder / "out.txt"
@@ -203,7 +221,7 @@ def measure(data: Path, model: str, quick: bool) -> Report:
         table = {word: word + "," for d in wikipunct for word in d.words}
         took = seconds(lambda: floor(source, target, table), runs)
         report.floor = report.rate("the floor: read, split, look up, join, write in plain Python", count(prose), took)
-        in_process(report, text, timed, prose, wikipunct, data, runs)
+        in_process(report, restorer, prose, talks, wikipunct, data, runs)
         end_to_end(report, model, prose, source, target, runs)
         two_jobs(report, model, prose, source, target, runs)
         crfsuite(report, text, wikipunct, folder, quick)
@@ -214,18 +232,27 @@ def measure(data: Path, model: str, quick: bool) -> Report:
 
 def in_process(
     report: Report,
-    text: LinearChain,
-    timed: LinearChain | None,
+    restorer: Restorer,
     prose: Sequence[Document],
+    talks: Sequence[Document],
     wikipunct: Sequence[Document],
     data: Path,
     runs: int,
 ) -> None:
-    """Words that are split already; decoding alone."""
-    cut = batches(prose)
-    fresh = iter([Tables(text) for _ in range(runs)])
-    took = seconds(lambda: [*map(next(fresh).decode, cut)], runs)
-    report.rate("ours, in process, new text", count(prose), took)
+    """Words that are split already."""
+    text, timed = restorer.punctuator.text, restorer.punctuator.timed
+    for language, documents in (("Polish", prose), ("English", talks)):
+        cut = batches(documents)
+        fresh = iter([Tables(text) for _ in range(runs)])
+        took = seconds(lambda cut=cut, fresh=fresh: [*map(next(fresh).decode, cut)], runs)
+        report.rate(f"ours, in process, new text, {language}", count(documents), took)
+    if restorer.truecaser is not None:
+        copies = iter([pickle.loads(pickle.dumps(restorer)) for _ in range(2 * runs)])  # which know no words yet
+        took = [
+            seconds(lambda case=case: [*compiled(next(copies)).tag(prose, case=case)], runs) for case in (False, True)
+        ]
+        report.rate("ours, in process, new text, Polish, marks and case", count(prose), took[1])
+        report.other("what case costs, times what marks cost", f"{took[1] / took[0] - 1:.2f}")
     tables = Tables(text)
     cut = batches([Document(d.id, d.words) for d in wikipunct])
     took = seconds(lambda: [*map(tables.decode, cut)], runs + 1)
@@ -240,14 +267,22 @@ def in_process(
         report.rate("ours, in process, met before, with times", count(spoken), took)
 
 
+def compiled(restorer: Restorer) -> Restorer:
+    """The restorer, its tables made."""
+    restorer.restore("a")
+    return restorer
+
+
 def end_to_end(report: Report, model: str, prose: Sequence[Document], source: Path, target: Path, runs: int) -> None:
     """`crfpunct tag` from file to file, less what it takes for one short line."""
     short = source.with_name("short.txt")
     short.write_text(LINE + "\n", encoding="utf-8")
-    start_up = min(command([str(short), "--model", model, "-o", str(target)])[0] for _ in range(runs + 1))
-    took = min(command([str(source), "--model", model, "-o", str(target)])[0] for _ in range(runs))
-    report.rate("ours, `crfpunct tag` from file to file, new text, less start-up", count(prose), took - start_up)
-    report.other("`crfpunct tag` of one short line, processor time", f"{1000 * start_up:.0f} ms")
+    for option, what in (["--no-case"], "marks"), ([], "marks and case"):
+        arguments = ["--model", model, "-o", str(target), *option]
+        start_up = min(command([str(short), *arguments])[0] for _ in range(runs + 1))
+        took = min(command([str(source), *arguments])[0] for _ in range(runs))
+        report.rate(f"ours, `crfpunct tag` from file to file, {what}, less start-up", count(prose), took - start_up)
+        report.other(f"`crfpunct tag` of one short line, {what}, processor time", f"{1000 * start_up:.0f} ms")
 
 
 def two_jobs(report: Report, model: str, prose: Sequence[Document], source: Path, target: Path, runs: int) -> None:
@@ -259,7 +294,7 @@ def two_jobs(report: Report, model: str, prose: Sequence[Document], source: Path
             began = time.perf_counter()
             with open(target, "wb") as out:
                 size = max(1 << 16, source.stat().st_size // 8)
-                parallel.tag_lines(source, parallel.LineTagger(model), jobs, out, size)
+                parallel.tag_lines(source, parallel.LineTagger(model, case=False), jobs, out, size)
             took[jobs] = min(took[jobs], time.perf_counter() - began)
     report.rate("ours, file to file, one process, wall time", count(prose), took[1])
     report.rate("ours, file to file, two jobs, wall time", count(prose), took[2])
@@ -283,12 +318,15 @@ def small_and_large(
     report: Report, restorer: Restorer, model: str, prose: Sequence[Document], folder: Path, quick: bool
 ) -> None:
     """One short line, a line of a million words, ten million words; loading and compiling."""
-    report.other("loading the model, checksums included", f"{1000 * seconds(lambda: crfpunct.load(model), 5):.0f} ms")
+    loading = seconds(lambda: crfpunct.load(model), 5)
+    report.other("loading the model for text without times or case, checksums included", f"{1000 * loading:.0f} ms")
+    loading = seconds(lambda: whole(crfpunct.load(model)), 5)
+    report.other("loading all of it", f"{1000 * loading:.0f} ms")
     compiling = seconds(lambda: Tables(restorer.punctuator.text), 5)
     report.other("compiling its text-only tables, when first needed", f"{1000 * compiling:.0f} ms")
     for what, work in (
         ("a line of 10 words, decoded", lambda: restorer.punctuator.marks([Document("", LINE.split())])),
-        ("a line of 10 words, `restore`", lambda: restorer.restore(LINE)),
+        ("a line of 10 words, `restore`, marks and case", lambda: restorer.restore(LINE)),
     ):
         work()
         samples = []
@@ -306,7 +344,7 @@ def small_and_large(
     report.rate(f"ours, in process, one line of {size:,} words", size, seconds(lambda: tables.decode([long]), 2))
     path, target = folder / "large.txt", folder / "large.out"
     path.write_text(" ".join(long.words) + "\n", encoding="utf-8")
-    took, memory = command([str(path), "--model", model, "-o", str(target)])
+    took, memory = command([str(path), "--no-case", "--model", model, "-o", str(target)])
     report.other(f"peak memory, one line of {size:,} words", f"{memory:.0f} MB")
     lines = [" ".join(document.words) for document in prose]
     size = 1_000_000 if quick else 10_000_000
@@ -320,9 +358,14 @@ def small_and_large(
                 left -= line.count(" ") + 1
                 if left <= 0:
                     break
-    took, memory = command([str(path), "--model", model, "-o", str(target)])
+    took, memory = command([str(path), "--no-case", "--model", model, "-o", str(target)])
     report.rate(f"ours, `crfpunct tag`, {size:,} words, start-up included", size - left, took)
     report.other(f"peak memory, {size:,} words in many lines", f"{memory:.0f} MB")
+
+
+def whole(restorer: Restorer) -> None:
+    """Load what is loaded when it is first needed."""
+    restorer.punctuator.timed, restorer.truecaser  # noqa: B018
 
 
 def bert(report: Report, quick: bool) -> None:
@@ -338,7 +381,8 @@ def bert(report: Report, quick: bool) -> None:
     given = torch.randn(1 if quick else 8, 256, 768)
     with torch.inference_mode():
         took = seconds(lambda: encoder(given), 2)
-    report.rate("BERT-base, random weights, torch, one thread", round(given.shape[0] * 256 / 1.4), took)
+    words = round(given.shape[0] * 256 / 1.4)
+    report.rate(f"BERT-base, random weights, torch {torch.__version__}, one thread", words, took)
 
 
 def main() -> None:
