@@ -58,8 +58,9 @@ def word_classes(
         learned = clusters.learn(_texts(paths, from_), options, backend, lambda s, i, n: show("word classes", i, n, s))
     comments = [
         f"Word classes: word, or * and an ending, then its class of {', of '.join(map(str, sizes))}; TAB between.",
-        f"Learned from {', '.join(Path(path).name for path in paths)} ({learned.summary}) by",
-        f"crfpunct {shlex.join(sys.argv[1:])}",
+        f"Learned from {learned.summary}, by",
+        # Files by their names alone: which folders this machine has is no one's business.
+        "crfpunct " + shlex.join(Path(part).name if part in (*paths, str(out)) else part for part in sys.argv[1:]),
         f"Licence: {licence or 'not stated; that of the texts may apply'}.",
     ]
     with open_output(out) as stream:

@@ -58,7 +58,7 @@ SMALL = ["--classes", "2,4", "--min-count", "3", "--dimensions", "5", "--device"
 
 @pytest.mark.usefixtures("text")
 def test_a_file_of_classes(run, tmp_path):
-    code, out, err = run("word-classes", "a.txt", "--out", "c.txt", *SMALL, "--licence", "CC0")
+    code, out, err = run("word-classes", tmp_path / "a.txt", "--out", "c.txt", *SMALL, "--licence", "CC0")
     assert (code, out) == (0, "")
     notes = err.splitlines()
     assert notes[0] == "crfpunct: device cpu, as asked."
@@ -66,7 +66,7 @@ def test_a_file_of_classes(run, tmp_path):
     assert "c.txt: " in notes[2]
     written = (tmp_path / "c.txt").read_text(encoding="utf-8")
     comments = [line for line in written.splitlines() if line.startswith("#")]
-    assert comments[1].startswith("# Learned from a.txt (2,025 words and marks, ")
+    assert comments[1].startswith("# Learned from 2,025 words and marks, ")
     assert comments[2] == "# crfpunct word-classes a.txt --out c.txt " + " ".join(SMALL) + " --licence CC0"
     assert comments[3] == "# Licence: CC0."
     table = rows(written)
