@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+import crfpunct
 from crfpunct import resources
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -108,6 +109,29 @@ def test_python_shows_its_results(page):
     found = re.findall(r"```python\n(>>> .*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     examples = doctest.DocTestParser().get_doctest("\n".join(found), {}, page.name, str(page), 0)
     assert doctest.DocTestRunner().run(examples).failed == 0
+
+
+def anchors(page: Path) -> set[str]:
+    """What the headings of a page are called in links, as GitHub names them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda p: p.name)
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        target, _, anchor = link.partition("#")
+        if ":" in target:
+            continue
+        there = page.parent / target if target else page
+        assert there.exists(), link
+        assert not anchor or anchor in anchors(there), link
+
+
+def test_the_version_to_cite_is_this_one():
+    cited = re.search(r"version = \{([^}]*)\}", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert cited is not None
+    assert cited[1] == crfpunct.__version__
 
 
 def test_blocks_are_found(tmp_path):
