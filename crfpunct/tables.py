@@ -6,7 +6,7 @@ Equal to `LinearChain.emissions`, the plain way, up to the rounding of sums in a
    row of L weights; a token then costs one gather per offset. Word types get their row when they first turn up,
    those that training never saw from prefix, suffix and shape (`_TypeRows`); types are numbered in bounded memory
    (`word_types`).
-2. *Product tables.* Templates whose observations have few values (pauses, kinds of words) are summed into tables over
+2. *Product tables.* Templates whose values have few combinations (pauses, kinds of words) are summed into tables over
    the product of the values, several templates in one table, so that they cost one gather per table. Templates that
    join one word with such observations are summed into tables over word classes and values: a class is what
    the templates tell apart of a word (`_Crossing`).
@@ -44,9 +44,13 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 BLOCK_POSITIONS = 8192
-#: An observation with at most so many values may be part of a product table, of at most so many rows.
+#: An observation with at most so many values may be crossed with words.
 _FEW_VALUES = 32
-_PRODUCT_ROWS = 1 << 14
+#: One with at most so many values may be part of a product table. A template may have one of so many rows to itself;
+#: several may share one of so many.
+_PRODUCT_VALUES = 70
+_PRODUCT_ROWS = 1 << 16
+_SHARED_ROWS = 1 << 14
 #: Word types that have room for their rows from the start. It takes memory only as it is filled.
 _ROOM = 1 << 18
 #: Rows are added to all places at once where at least this share of them has one; else place by place.
@@ -78,6 +82,7 @@ class Tables:
         self._crossings: list[_Crossing] = []
         self._trie: dict[Observation, _Node] = {}
         one_word: list[tuple[Template, list[IntArray], FloatArray]] = []
+        products: list[tuple[Template, list[IntArray], FloatArray]] = []
         for template, keys, first in zip(templates, chain.index.keys, chain.index.first_ids(), strict=True):
             if len(keys) == 0:
                 continue
@@ -87,12 +92,15 @@ class Tables:
             many_at = sorted({template.use[i][1] for i in range(len(parts)) if i not in few})
             if len({offset for _, offset in template.use}) == 1 and not any(o.by_token for o, _ in template.use):
                 one_word.append((template, parts, weights))
-            elif not many_at and self._rows(template.use) <= _PRODUCT_ROWS:
-                self._add_to_product(template, parts, weights)
+            elif self._has_product(template):
+                products.append((template, parts, weights))
             elif len(many_at) == 1 and self._rows(template.use[i] for i in few) <= _FEW_VALUES:
                 self._add_to_crossing(template, parts, weights, many_at[0], frozenset(template.use[i] for i in few))
             else:
                 self._add_to_trie(template, parts, weights)
+        # The largest first: what looks at a part of its places adds to its table.
+        for template, parts, weights in sorted(products, key=lambda entry: -self._rows(entry[0].use)):
+            self._add_to_product(template, parts, weights)
         self._nodes = [node for root in self._trie.values() for node in root.children.values()]
         # What tagging looks at token by token has a column: first what depends on the token's place, then on its word.
         self._by_token = [o for o in self.sizes if o.by_token]
@@ -114,13 +122,17 @@ class Tables:
     def _is_small(self, observation: Observation) -> bool:
         return observation.by_token or self.sizes[observation] <= _FEW_VALUES
 
+    def _has_product(self, template: Template) -> bool:
+        few = all(o.by_token or self.sizes[o] <= _PRODUCT_VALUES for o, _ in template.use)
+        return few and self._rows(template.use) <= _PRODUCT_ROWS
+
     def _rows(self, places: Iterable[Place]) -> int:
         return math.prod(self.sizes[o] for o, _ in places)
 
     def _add_to_product(self, template: Template, parts: list[IntArray], weights: FloatArray) -> None:
-        """Into the first table that stays small enough with it, else into a new one."""
+        """Into the first table that has its places or stays small enough with them, else into a new one."""
         for product in self._products:
-            if product.rows_with(template, self.sizes) <= _PRODUCT_ROWS:
+            if product.rows_with(template, self.sizes) <= max(_SHARED_ROWS, len(product.table)):
                 break
         else:
             product = _Product(self.labels)
@@ -653,30 +665,29 @@ class _Node:
 
     def add_scores(self, block: _Block) -> None:
         """Add what this path and its continuations give to the places of the block."""
+        self._add_everywhere(block, block.values(self.path_column, self.nearest, self.furthest))
+
+    def _add_everywhere(self, block: _Block, path: NDArray[np.int32]) -> None:
+        """path: the path's number so far, where its first word is at the places nearest … furthest."""
         assert self.pairs is not None
         first, last = self.nearest, self.furthest
-        path = block.values(self.path_column, first, last)
         numbers = self.pairs.find(path, block.values(self.column, first + self.offset, last + self.offset))
         places = np.flatnonzero(numbers != 0)
-        some = numbers.take(places)
-        dense = len(places) > _DENSE_SHARE * len(numbers)
-        if dense:
-            for base, table in self.tables:
-                block.add(table, numbers[base - first : len(numbers) + base - last])
-        self._follow(block, places + first, some, [] if dense else self.tables)
+        if len(places) <= _DENSE_SHARE * len(numbers):
+            self._add_at(block, places + first, numbers.take(places))
+            return
+        for base, table in self.tables:
+            block.add(table, numbers[base - first : len(numbers) + base - last])
+        for child in self.children.values():
+            child._add_everywhere(block, numbers[child.nearest - first : len(numbers) + child.furthest - last])
 
-    def _follow(
-        self, block: _Block, places: IntArray, numbers: NDArray[np.int32], tables: Sequence[tuple[int, FloatArray]]
-    ) -> None:
-        """Add rows of tables, and what the continuations give.
-
-        places: where the path's first word is, counted from the block's start; numbers: the path's, none of them 0.
-        """
-        for base, table in tables:
+    def _add_at(self, block: _Block, places: IntArray, numbers: NDArray[np.int32]) -> None:
+        """places: where the path's first word is, counted from the block's start; numbers: the path's, none is 0."""
+        for base, table in self.tables:
             block.add_at(table, numbers, places - base)
         for child in self.children.values():
             assert child.pairs is not None
             # What is beyond reach belongs to paths of places beyond the block.
             found = child.pairs.find(numbers, block.values_at(child.column, places + child.offset))
             kept = np.flatnonzero(found)
-            child._follow(block, places.take(kept), found.take(kept), child.tables)
+            child._add_at(block, places.take(kept), found.take(kept))

@@ -248,6 +248,8 @@ def test_every_pause_and_mark_fits_a_product_table():
         {
             "_FEW_VALUES": st.sampled_from([0, 8, 32, 10**6]),
             "_PRODUCT_ROWS": st.sampled_from([MOST_VALUES, 40, 500, 1 << 14]),
+            "_PRODUCT_VALUES": st.sampled_from([0, 32, 70, 10**6]),
+            "_SHARED_ROWS": st.sampled_from([0, 500, 1 << 14]),
             "_DENSE_KEYS": st.sampled_from([0, 1000, 1 << 17]),
             "_DENSE_SHARE": st.sampled_from([-1.0, 0.3, 1.0]),
         }
@@ -395,7 +397,8 @@ def test_many_paths():
     words = ["".join(SYLLABLES[i] for i in row) for row in rng.integers(0, len(SYLLABLES), (120, 2))]
     corpus = [Document("", words), Document("", words[::-1])]
     chain = chain_of(tuple(Template(f"t{i}", use) for i, use in enumerate(uses)), corpus)
-    compiled = Tables(chain)
+    with constants(_PRODUCT_VALUES=0):
+        compiled = Tables(chain)
     assert len(compiled._nodes) == 81
     assert_plain(chain, compiled, [*corpus, Document("", rng.permutation(words).tolist())])
 
