@@ -54,6 +54,8 @@ def _first_letter(word: str) -> int:
     return -1
 
 
+_LONGEST_ACRONYM = 6  # letters; longer ones are rare
+
 _JOINTS = re.compile("([-‑–'’/])")
 
 
@@ -151,7 +153,7 @@ class Spelling:
         if not spelled:
             return ""
         spelled[0] = spelled[0][:-1]  # the sign stands in front of the second part, too
-        if case_class("".join(spelled)) == "TITLE":
+        if case_class("".join(spelled)) == "TITLE" and len(spelled[0]) <= _LONGEST_ACRONYM:
             # One capital in front would make the word another class than MIXED: an acronym with an ending.
             spelled[0] = self._capitals(spelled[0])
         return "".join(spelled)
@@ -166,7 +168,7 @@ _FEW, _MANY = 3, 10  # occurrences
 _LEAST_FORMS = 2  # a spelling seen once is as likely a slip
 
 
-_LONGEST_ENDING = 3
+_LONGEST_ENDING = 3  # letters
 
 
 @dataclass(frozen=True)

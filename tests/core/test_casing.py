@@ -165,6 +165,7 @@ def test_parts_of_compounds_are_spelled_as_learned():
     assert spelling.spell("mc-tv", "MIXED") == "mC-TV"
     # A capital in front alone would not be MIXED, so it is an acronym.
     assert spelling.spell("pkp-u", "MIXED") == "PKP-u"
+    assert spelling.spell("mcdonald-u", "MIXED") == "Mcdonald-u"  # too long for one
 
 
 @pytest.mark.parametrize(
