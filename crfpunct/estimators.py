@@ -50,6 +50,8 @@ class _ChainCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     c2: float | None
     max_iterations: int | None
     bias: float | None
+    most_attributes: int | None
+    device: str
     progress: Callable[[Progress], None] | None
 
     def _fit(
@@ -67,17 +69,16 @@ class _ChainCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         With a prior, adapted_ is what was learned on top of it, and chain_ both together.
         """
         labels = _labels(X, y, neutral)
-        options = self.features_.options
-        self.options_ = templates.TrainOptions(
-            c1=options.c1 if self.c1 is None else self.c1,
-            c2=options.c2 if self.c2 is None else self.c2,
-            max_iterations=options.max_iterations if self.max_iterations is None else self.max_iterations,
-            bias=options.bias if self.bias is None else self.bias,
+        chosen = {name: getattr(self, name) for name in ("c1", "c2", "max_iterations", "bias", "most_attributes")}
+        self.options_ = replace(
+            self.features_.options, **{name: value for name, value in chosen.items() if value is not None}
         )
         if self.progress is not None:
             self.progress(Progress(0, self.options_.max_iterations))
         index, ids = attributes.fit(Batch.of(X), used, lexicons, apart)
         self.candidates_ = index.count
+        if self.options_.min_documents > 1 or self.options_.most_attributes:
+            index, ids = self._selected(index, ids, X, [labels.index(mark) for given in y for mark in given or ()])
         self.training_log_: list[Progress] = []
         given = None if prior is None else _Given.of(prior, X)
         scores = None if given is None else given.scores
@@ -90,6 +91,23 @@ class _ChainCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.adapted_ = adapt(prior, self.chain_, *given.on_prior(taken))
             self.chain_ = self.adapted_.folded()
         self.classes_ = np.array(labels)
+
+    def _selected(
+        self, index: attributes.AttributeIndex, ids: NDArray[np.int32], X: Sequence[Document], labels: Sequence[int]
+    ) -> tuple[attributes.AttributeIndex, NDArray[np.int32]]:
+        """The attributes that the options keep, and the ids of the tokens renumbered to match."""
+        from crfpunct.clusters import backend, selection
+
+        keep = selection.select(
+            ids,
+            np.array([len(document.words) for document in X], dtype=np.int64),
+            np.array(labels, dtype=np.int64),
+            index.count,
+            most_attributes=self.options_.most_attributes or None,
+            min_documents=self.options_.min_documents,
+            backend=backend.choose(self.device)[0],
+        )
+        return index.select(keep), selection.renumber(ids, keep)
 
     def predict(self, X: Sequence[Document]) -> list[list[str]]:
         """The best label of every word."""
@@ -126,9 +144,10 @@ class PunctuationCRF(_ChainCRF):
     """A linear-chain CRF that places a mark behind each word.
 
     X is a list of documents and y their marks, a list of T strings for each, so that cross-validation never cuts a
-    document. Features are those of a feature file; c1, c2, max_iterations and bias override its [train] options. With
-    use_times=False the templates that look at pauses are left out, as for texts without word times. prior: a CRF
-    trained with use_times=False on other text, that this one is to build on (`crfpunct.prior`).
+    document. Features are those of a feature file; c1, c2, max_iterations, bias and most_attributes override its
+    [train] options. With use_times=False the templates that look at pauses are left out, as for texts without word
+    times. prior: a CRF trained with use_times=False on other text, that this one is to build on (`crfpunct.prior`).
+    device: "cpu", "cuda" or "auto", for the choice of attributes (`crfpunct.clusters.backend`).
 
     After `fit`: chain_ (the CRF), classes_ (its labels), features_, options_, training_log_, candidates_ (attributes
     before those without a weight were dropped), with a prior adapted_ (what was learned on top of it).
@@ -142,6 +161,8 @@ class PunctuationCRF(_ChainCRF):
         c2: float | None = None,
         max_iterations: int | None = None,
         bias: float | None = None,
+        most_attributes: int | None = None,
+        device: str = "cpu",
         prior: LinearChain | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
@@ -152,6 +173,8 @@ class PunctuationCRF(_ChainCRF):
         self.c2 = c2
         self.max_iterations = max_iterations
         self.bias = bias
+        self.most_attributes = most_attributes
+        self.device = device
         self.progress = progress
 
     def fit(self, X: Sequence[Document], y: Sequence[Sequence[str]] | None = None) -> PunctuationCRF:
@@ -192,6 +215,8 @@ class TruecasingCRF(_ChainCRF):
         c2: float | None = None,
         max_iterations: int | None = None,
         bias: float | None = None,
+        most_attributes: int | None = None,
+        device: str = "cpu",
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self.features = features
@@ -199,6 +224,8 @@ class TruecasingCRF(_ChainCRF):
         self.c2 = c2
         self.max_iterations = max_iterations
         self.bias = bias
+        self.most_attributes = most_attributes
+        self.device = device
         self.progress = progress
 
     def fit(self, X: Sequence[Document], y: Sequence[Sequence[str]] | None = None) -> TruecasingCRF:

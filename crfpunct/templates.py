@@ -103,12 +103,18 @@ class Lexicon(Mapping[str, str]):
 
 @dataclass(frozen=True, slots=True)
 class TrainOptions:
-    """Options of CRFsuite's L-BFGS (elastic net): see Okazaki's CRFsuite manual."""
+    """Options of CRFsuite's L-BFGS (elastic net), see Okazaki's CRFsuite manual, and which attributes it is given.
+
+    min_documents: attributes that fewer documents have are left out. most_attributes: of the others so many are kept,
+    by chi-squared (`crfpunct.clusters.selection`); 0 keeps all.
+    """
 
     c1: float = 0.5
     c2: float = 0.5
     max_iterations: int = 60
     bias: float = 0.0  # of every label but the neutral one: see `chain.LinearChain`
+    min_documents: int = 1
+    most_attributes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +317,9 @@ def _list(parsed: dict[str, Any], key: str, mistakes: _Mistakes) -> list[dict[st
     return value
 
 
+_LEAST = {"max_iterations": 1, "min_documents": 1, "most_attributes": 0}  # options that are whole numbers
+
+
 def _options(parsed: dict[str, Any], section: str, defaults: TrainOptions, mistakes: _Mistakes) -> TrainOptions:
     known = {name: getattr(defaults, name) for name in TrainOptions.__dataclass_fields__}
     for key, value in _table(parsed, section, mistakes).items():
@@ -318,8 +327,8 @@ def _options(parsed: dict[str, Any], section: str, defaults: TrainOptions, mista
             mistakes.unknown(f"[{section}]: ", "key", key, known)
         elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_OPTION:
             mistakes.kind(f"[{section}]: ", key, value, f"a number from 0 to {MAX_OPTION:,}")
-        elif key == "max_iterations" and (not isinstance(value, int) or value < 1):
-            mistakes.kind(f"[{section}]: ", key, value, "a whole number of at least 1")
+        elif key in _LEAST and (not isinstance(value, int) or value < _LEAST[key]):
+            mistakes.kind(f"[{section}]: ", key, value, f"a whole number of at least {_LEAST[key]}")
         else:
             known[key] = value
     return TrainOptions(**known)

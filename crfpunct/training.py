@@ -38,6 +38,8 @@ class Options:
     c2: float | None = None
     max_iterations: int | None = None
     bias: float | None = None
+    most_attributes: int | None = None
+    device: str = "cpu"  # where chi-squared is computed, if attributes are chosen by it
     prior: LinearChain | None = None  # for marks: what was learned from other text
 
 
@@ -87,6 +89,8 @@ def estimator(options: Options, timed: bool, progress: Callable[[Progress], None
         c2=options.c2,
         max_iterations=options.max_iterations,
         bias=options.bias,
+        most_attributes=options.most_attributes,
+        device=options.device,
         prior=options.prior,
         progress=progress,
     )
@@ -320,9 +324,8 @@ def copies_of_templates(files: Mapping[str, bytes]) -> dict[str, bytes]:
 def prior_estimator(options: Options, progress: Callable[[Progress], None] | None = None) -> PunctuationCRF:
     """The estimator for other text. Its penalties are the feature file's [prior], since there is more of it."""
     features = templates.load(options.features)
-    return PunctuationCRF(
-        features=options.features, use_times=False, **asdict(features.prior_options), progress=progress
-    )
+    features = replace(features, options=features.prior_options)
+    return PunctuationCRF(features=features, use_times=False, device=options.device, progress=progress)
 
 
 def _kept(fitted: PunctuationCRF, temperature: float) -> LinearChain | Adapted:
@@ -409,6 +412,8 @@ def truecasing_estimator(options: Options, progress: Callable[[Progress], None] 
         c2=options.c2,
         max_iterations=options.max_iterations,
         bias=options.bias,
+        most_attributes=options.most_attributes,
+        device=options.device,
         progress=progress,
     )
 

@@ -73,6 +73,16 @@ def train(
             help="Write a page about the marks: pauses and, with --folds, learning curve, confusions, errors.",
         ),
     ] = None,
+    most_attributes: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=1_000_000, help="Keep so many attributes, by chi-squared (default: the feature file's)."
+        ),
+    ] = None,
+    device: Annotated[
+        Literal["auto", "cpu", "cuda"],
+        typer.Option(help="Where chi-squared is computed: auto takes cuda where there is one. CRFsuite uses the CPU."),
+    ] = "cpu",
     language: Annotated[str | None, typer.Option(help="Language of the texts, for the card.")] = None,
     data: Annotated[str | None, typer.Option(help="Name of the texts, for the card.")] = None,
     licence: Annotated[str | None, typer.Option(help="Licence of the texts, for the card.")] = None,
@@ -86,6 +96,7 @@ def train(
     The model folder holds all that tagging needs. The same texts and options give the same model.
     """
     from crfpunct import formats, model_folder
+    from crfpunct.clusters import backend
     from crfpunct.training import About, Base, Options, assemble, bare, like_speech, train_case, train_punctuation
 
     target = into or out
@@ -99,6 +110,8 @@ def train(
         raise typer.BadParameter("--features is for one task; train the other one with --into afterwards.")
     if report_to is not None and task == "case":
         raise typer.BadParameter("--report is about marks; leave it out with --task case.")
+    if device != "cpu":
+        note(backend.choose(device)[1])
     existing = model_folder.read(into) if into else None
     if existing is None:
         model_folder.check_free(target, force)
@@ -116,14 +129,14 @@ def train(
 
         parts = []
         if task in ("punct", "both"):
-            options = Options(features or "punct", c1, c2, max_iterations, bias)
+            options = Options(features or "punct", c1, c2, max_iterations, bias, most_attributes, device)
             if base is not None:
                 options = replace(options, features=base.features, prior=base.chain)
             curves = report_to is not None
             spoken = like_speech(others, documents)
             parts.append(train_punctuation(documents, about, options, folds, jobs, report, spoken, curves))
         if task in ("case", "both"):
-            options = Options(features or "case", c1, c2, max_iterations, bias)
+            options = Options(features or "case", c1, c2, max_iterations, bias, most_attributes, device)
             cased = _cased([*documents, *map(bare, others)])
             parts.append(train_case(cased, about, options, folds, jobs, report))
     folder = assemble(language, parts, existing)

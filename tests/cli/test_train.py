@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -253,6 +254,23 @@ def test_bad_input_is_one_line_and_no_model(run, tmp_path, arguments, message):
     assert message in err
     assert len(err.splitlines()) == 1
     assert not (tmp_path / "model").exists()
+
+
+def test_attributes_by_the_number_and_a_device(run, corpus):
+    arguments = ("train", corpus, "--features", "small.toml", "--most-attributes", 6, "--out", "model")
+    code, _, err = run(*arguments, "--device", "auto")
+    assert code == 0
+    assert "device c" in err  # cpu or cuda, and why
+    chain = model_folder.read("model").manifest["punct"]["chains"]["text"]
+    assert chain["attributes"] <= 6 == chain["options"]["most_attributes"]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("cupy") is not None, reason="CuPy is installed")
+def test_a_device_that_is_not_there(run, corpus):
+    code, _, err = run("train", corpus, "--features", "small.toml", "--device", "cuda", "--out", "model")
+    assert code == 1
+    assert "pip install 'crfpunct[cuda12]'" in err
+    assert not Path("model").exists()
 
 
 def test_one_fold_is_wrong_usage(run):

@@ -463,3 +463,17 @@ def test_joined_parts_are_mostly_followed_by_a_hyphen():
     ]
     assert joined_parts(corpus) == {"polsko", "dodał"}
     assert joined_parts([]) == frozenset()
+
+
+def test_attributes_are_chosen_before_training(feature_file):
+    corpus = [Document("", [f"w{n}", "że", f"w{n + 1}"], marks=["", ",", "."]) for n in range(12)]
+    path = feature_file()
+    assert PunctuationCRF(path, c1=0).fit(corpus).chain_.index.count > 8
+    few = PunctuationCRF(path, most_attributes=8, c1=0).fit(corpus)
+    assert few.chain_.index.count <= 8
+    assert few.predict(corpus[:1]) == [["", ",", "."]]
+    assert any("że" in name for name in few.chain_.index.describe())
+    # A file can ask for it, and for attributes of several documents: here `że`, its neighbours, and the edges.
+    path = feature_file("[train]\nmin_documents = 6\n" + path.read_text())
+    names = PunctuationCRF(path, c1=0).fit(corpus).chain_.index.describe()[1:]
+    assert sorted(names) == ["w: word[0]=że", "w: word[1]=(edge)", "w: word[1]=że"]
