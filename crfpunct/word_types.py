@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from crfpunct.casing import WRITTEN_SIGNS
 from crfpunct.document import Document
-from crfpunct.marks import MARK_CHARACTERS, any_marked
+from crfpunct.marks import MARK_CHARACTERS
 from crfpunct.numbering import Forms
 from crfpunct.observations import normals
 
@@ -80,12 +80,15 @@ class WordTypes:
 
 def _traits(words: Sequence[str]) -> NDArray[np.uint8]:
     traits = np.zeros(len(words), dtype=np.uint8)
-    # Most words have none of them, and whether any has one a few scans in C tell.
+    # Most words have none of them: only those of other characters than letters and digits are looked at one by one.
+    alphanumeric = np.fromiter(map(str.isalnum, words), dtype=bool, count=len(words))
+    for i in np.flatnonzero(~alphanumeric).tolist():
+        word = words[i]
+        if word and word[-1] in MARK_CHARACTERS:
+            traits[i] += MARKED
+        if not _SIGNS.isdisjoint(word):
+            traits[i] += SIGNED
     text = " ".join(words)
-    if any_marked(words):
-        traits += MARKED * np.array([word[-1:] in MARK_CHARACTERS and word != "" for word in words])
-    if any(sign in text for sign in WRITTEN_SIGNS):
-        traits += SIGNED * np.array([not _SIGNS.isdisjoint(word) for word in words])
     if text != text.lower():
         traits += CASED * np.array([word != word.lower() for word in words])
     return traits
