@@ -457,7 +457,7 @@ class _TypeRows:
 
     def rows(self) -> _Rows:
         """The rows of all types numbered so far. What was returned earlier stays valid for its types."""
-        if self._filled < len(self.types):
+        while self._filled < len(self.types):
             forms = self.types.forms(self._filled)
             needed = self._filled + len(forms.words)
             if needed > len(self._rows.characters):

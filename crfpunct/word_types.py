@@ -5,6 +5,7 @@ A model's compiled chains share one numbering, so that a text is looked up once,
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import threading
 from collections import defaultdict
@@ -32,6 +33,8 @@ EDGE_TYPE = 0  # stands for a place outside the document; types of words are num
 #: What can be told of a word as it is written: it ends in a mark, holds a quotation sign or bracket, has a capital.
 MARKED, SIGNED, CASED = np.uint8(1), np.uint8(2), np.uint8(4)
 
+#: Batches whose normal forms are kept, for the chains that have not asked for them yet.
+_BATCHES = 4
 _SIGNS = frozenset(WRITTEN_SIGNS)
 
 
@@ -43,11 +46,12 @@ class WordTypes:
         self._number: defaultdict[str | None, int] = defaultdict(itertools.count(1).__next__, {None: EDGE_TYPE})
         self._words: list[str] = []
         self._traits = np.zeros(1 << 12, dtype=np.uint8)
-        self._forms: tuple[int, Forms] | None = None
+        self._bounds: list[int] = []  # where the new types of each text, or batch of texts, end
+        self._forms: dict[tuple[int, int], Forms] = {}
 
     def __len__(self) -> int:
         """How many numbers are in use, that of the edge among them."""
-        return 1 + len(self._words)
+        return self._bounds[-1] if self._bounds else 1
 
     def number(self, texts: Sequence[Sequence[str]]) -> NDArray[np.int32]:
         """The type of every word of the texts, end to end."""
@@ -62,6 +66,7 @@ class WordTypes:
                 self._traits = np.append(self._traits[:known], np.zeros(known + 2 * len(new), dtype=np.uint8))
             self._traits[known : known + len(new)] = _traits(new)
             self._words += new
+            self._bounds.append(known + len(new))
         return types
 
     def traits(self, types: NDArray[np.int32]) -> NDArray[np.uint8]:
@@ -69,13 +74,16 @@ class WordTypes:
         return self._traits.take(types)
 
     def forms(self, first: int) -> Forms:
-        """The normal forms of all types from a number on."""
-        words = self._words[first - 1 :]
+        """The normal forms of types from a number on: those of one batch or, for who is far behind, all there are."""
+        place = bisect.bisect_right(self._bounds, first)
+        span = first, self._bounds[place if len(self._bounds) - place <= _BATCHES else -1]
         # The chains of a model ask for the same ones in turn.
-        made = self._forms
-        if made is None or made[0] != first or len(made[1].words) != len(words):
-            self._forms = made = first, Forms(normals(words))
-        return made[1]
+        forms = self._forms.get(span)
+        if forms is None:
+            if len(self._forms) >= _BATCHES:
+                self._forms = {}
+            forms = self._forms[span] = Forms(normals(self._words[first - 1 : span[1] - 1]))
+        return forms
 
 
 def _traits(words: Sequence[str]) -> NDArray[np.uint8]:

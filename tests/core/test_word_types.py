@@ -16,13 +16,17 @@ from crfpunct.document import Document
 from crfpunct.marks import any_marked
 from crfpunct.word_types import CASED, MARKED, SIGNED, Vocabulary
 
-words = st.lists(st.text("abŻ.,\"'(", max_size=3) | st.sampled_from(["kot", "Kot", "kot.", '"kot"', "", "İ"]), max_size=6)
+words = st.lists(
+    st.text("abŻ.,\"'(", max_size=3) | st.sampled_from(["kot", "Kot", "kot.", '"kot"', "", "İ"]), max_size=6
+)
 documents = st.lists(words.map(lambda chosen: Document("", chosen)), max_size=6)
 
 
 def spelled(numbered) -> list[list[str]]:
     """The normal forms that the numbers stand for, of each text."""
-    forms = ["", *numbered.of.forms(1).words]
+    forms = [""]
+    while len(forms) < len(numbered.of):
+        forms += numbered.of.forms(len(forms)).words
     found = [forms[number] for number in numbered.types.tolist()]
     ends = np.cumsum(numbered.lengths).tolist()
     return [found[end - length : end] for end, length in zip(ends, numbered.lengths.tolist(), strict=True)]
