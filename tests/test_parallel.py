@@ -56,7 +56,7 @@ def lines(tmp_path) -> Path:
 def model(monkeypatch):
     """`load` gives the same model everywhere, worker threads included."""
     restorer = a_restorer()
-    monkeypatch.setattr(parallel, "loaded", lambda _model: restorer)
+    monkeypatch.setattr(parallel, "loaded", lambda _model, _bias: restorer)
     return restorer
 
 
