@@ -14,13 +14,12 @@ from typing import Any, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from crfpunct import model_folder, resources, templates
+from crfpunct import model_folder, prior, resources, templates
 from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.errors import ModelError, TemplateError
 from crfpunct.formats.text import Spacing, join, spaced
 from crfpunct.marks import MARK_CHARACTERS, Typography, any_marked, attach, label, removable, split_mark, strip
-from crfpunct.prior import Adapted, fold
 from crfpunct.punctuator import Punctuator
 from crfpunct.stream import LOOKAHEAD, CasedStream, Stream
 from crfpunct.templates import FeatureSet
@@ -409,19 +408,11 @@ class _Stored:
         return self._read[task]
 
     def _chain(self, name: str) -> LinearChain:
-        """One of the CRFs that place marks, on its prior if there is one."""
+        """One of the CRFs that place marks."""
         with self._blamed():
-            chain, arrays = self._own_chain(name)
-            if "prior" not in self._manifest["punct"]["chains"]:
-                return chain
-            prior, _ = self._own_chain("prior")
-            return fold(prior, Adapted.from_arrays(arrays, chain, prior))
-
-    def _own_chain(self, name: str) -> tuple[LinearChain, model_folder.Arrays]:
-        described, features = self._manifest["punct"]["chains"][name], self._features("punct")
-        used = features.templates if name == "timed" else templates.without_pauses(features.templates)
-        arrays = self._content.arrays(described["file"])
-        return LinearChain.from_arrays(arrays, described["labels"], used, features.lexicons), arrays
+            described, features = self._manifest["punct"]["chains"][name], self._features("punct")
+            used = features.templates if name == "timed" else templates.without_pauses(features.templates)
+            return prior.read(self._content.arrays(described["file"]), described["labels"], used, features.lexicons)
 
     def _truecaser(self) -> Truecaser:
         with self._blamed():
