@@ -80,7 +80,7 @@ class _ChainCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.options_.min_documents > 1 or self.options_.most_attributes:
             index, ids = self._selected(index, ids, X, [labels.index(mark) for given in y for mark in given or ()])
         self.training_log_: list[Progress] = []
-        given = None if prior is None else _Given.of(prior, X)
+        given = None if prior is None else _Given.of(prior, X, y)
         scores = None if given is None else given.scores
         weights, transition, taken = _train(ids, index.count, y, labels, self.options_, self._report, scores)
         keep = np.asarray((weights != 0).any(axis=1))
@@ -299,12 +299,15 @@ class _Given:
     shift: NDArray[np.float64]
 
     @staticmethod
-    def of(prior: LinearChain, documents: Sequence[Document]) -> _Given:
+    def of(prior: LinearChain, documents: Sequence[Document], marks: Sequence[Sequence[str] | None]) -> _Given:
         rows, starts, lengths = Tables(prior).emissions(documents)
         places = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
         scores = _SCORE_SCALE * (rows[places, 1:] - rows[places, :1])
-        # CRFsuite drops a feature whose values add up to less than 0 (crf1d_feature.c), so that none may be negative.
-        shift = -scores.min(axis=0, initial=0.0)
+        # CRFsuite drops a feature whose values at the tokens of a label add up to less than 0 (crf1d_feature.c). A
+        # shift that makes none negative would do, but a small one lets the optimiser go faster.
+        labels, owner = np.unique([mark for given in marks for mark in given or ()], return_inverse=True)
+        means = np.array([scores[owner == label].mean(axis=0) for label in range(len(labels))])
+        shift = _MARGIN - means.min(axis=0)
         return _Given(scores + shift, shift)
 
     def on_prior(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -313,6 +316,7 @@ class _Given:
         return np.vstack([-scaled.sum(axis=0), scaled]), self.shift @ weights
 
 
+_MARGIN = 0.01  # against rounding
 _SCORE_SCALE = 0.2  # brings scores to the size of other features, 0 or 1, so that the optimiser goes as fast with them
 
 

@@ -108,7 +108,7 @@ def test_probabilities_equal_crfsuites_own(path, text, corpus, timed, c1, new):
     features = templates.load(path)
     used = features.templates if timed else templates.without_pauses(features.templates)
     index, _ = attributes.fit(Batch.of(corpus), used, features.lexicons)
-    shift = _Given.of(prior, corpus).shift
+    shift = _Given.of(prior, corpus, [d.marks for d in corpus]).shift
     for document, ours in zip([*corpus, *new], fitted.predict_marginals([*corpus, *new]), strict=True):
         emission = prior.emissions([document])
         scores = _SCORE_SCALE * (emission[:, 1:] - emission[:, :1]) + shift
