@@ -233,6 +233,18 @@ def ordinary_places(words: Sequence[str], marks: Sequence[str]) -> list[int]:
     return places
 
 
+def begins_in_lower_case(words: Sequence[str]) -> bool:
+    """Whether a text's first word has letters, and none of them is a capital.
+
+    Such texts were mostly written down without capitals at the beginnings of sentences, as corpora write down
+    conversation. They would teach that sentences begin so.
+
+    >>> begins_in_lower_case(["no", "Jan"]), begins_in_lower_case(["Tak"]), begins_in_lower_case(["5"])
+    (True, False, False)
+    """
+    return bool(words) and words[0].islower()
+
+
 @dataclass(frozen=True)
 class Lexicons:
     """Statistics of words inside sentences, which are looked up in lower case and composed (NFC).

@@ -120,6 +120,7 @@ def round_weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return _of_steps(*_steps(weights))
 
 
+_LEAST_WEIGHT = 1e-30  # a chain whose weights are all smaller has none; far smaller ones have no scale of 24 bits
 _MOST_STEPS = 127  # of an int8, on either side of 0
 
 
@@ -127,7 +128,8 @@ def _steps(weights: NDArray[np.float64]) -> tuple[NDArray[np.int8], float]:
     """The nearest whole numbers to the roots of the weights, with the weights' signs; the scale of their squares."""
     size = np.abs(weights)
     # A scale of 24 bits times the square of a byte is exact, so that what was rounded is read back bit by bit.
-    scale = float(np.float32(size.max(initial=0.0) / _MOST_STEPS**2))
+    largest = size.max(initial=0.0)
+    scale = float(np.float32(largest / _MOST_STEPS**2)) if largest > _LEAST_WEIGHT else 0.0
     steps = np.rint(np.sqrt(size / scale)) if scale else size * 0
     return (np.sign(weights) * steps).astype(np.int8), scale
 

@@ -224,8 +224,8 @@ class Restorer:
         `tag`.
 
         >>> import crfpunct
-        >>> "".join(crfpunct.load("pl").flow(["minister zapow", "iedział że rząd ", "przyjmie ustawę\n"]))
-        'Minister zapowiedział, że rząd przyjmie ustawę.\n'
+        >>> "".join(crfpunct.load("pl").flow(["minister zapow", "iedział że ustawę ", "poprze sejm\n"]))
+        'Minister zapowiedział, że ustawę poprze Sejm.\n'
         """
         stream = self.open_stream(lookahead, case=case, keep_case=keep_case)
         printed = ""  # the last word given back, if its mark is still to be printed

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 import crfpunct
 from crfpunct import marks, model_folder, resources, templates
 from crfpunct.cards import TASKS, Task, card
+from crfpunct.casing import begins_in_lower_case
 from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError, ModelError
@@ -386,6 +387,7 @@ def train_case(
     progress: Callable[[str, Progress], None] | None = None,
 ) -> Part:
     """Train the truecasing part of a model on cased and punctuated documents; arguments as `train_punctuation`."""
+    documents = [d for d in documents if not begins_in_lower_case(d.words)] or documents
     start = time.perf_counter()
     fitted = truecasing_estimator(options, _named(progress, "case")).fit(documents)
     files = {"case.npz": pack(fitted.truecaser_.to_arrays())}
