@@ -249,9 +249,7 @@ def in_process(
     if restorer.truecaser is not None:
         # Copies know no words yet.
         copies = iter([compiled(pickle.loads(pickle.dumps(restorer))) for _ in range(2 * runs)])
-        took = [
-            seconds(lambda case=case: [*next(copies).tag(prose, case=case)], runs) for case in (False, True)
-        ]
+        took = [seconds(lambda case=case: [*next(copies).tag(prose, case=case)], runs) for case in (False, True)]
         report.rate("ours, in process, new text, Polish, marks and case", count(prose), took[1])
         report.other("what case costs, times what marks cost", f"{took[1] / took[0] - 1:.2f}")
     tables = Tables(text)
