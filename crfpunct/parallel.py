@@ -47,13 +47,13 @@ def each(
     """
     if jobs == 1:
         for item in items:
-            yield _outcome(work, item, os.getpid())
+            yield _outcome(work, item, os.getpid(), os.getcwd())
         return
     import joblib
 
     generator = joblib.parallel.get_active_backend()[0].supports_return_generator
     parallel = joblib.Parallel(n_jobs=jobs, return_as="generator" if generator else "list", pre_dispatch="2 * n_jobs")
-    results = parallel(joblib.delayed(_outcome)(work, item, os.getpid()) for item in items)
+    results = parallel(joblib.delayed(_outcome)(work, item, os.getpid(), os.getcwd()) for item in items)
     try:
         for result in results:  # noqa: UP028  `yield from` would close at once what is closed below
             yield result
@@ -65,7 +65,12 @@ def each(
                 results.close()
 
 
-def _outcome(work: Callable[[Item], Result], item: Item, parent: int) -> Result | CrfpunctError:
+def _outcome(work: Callable[[Item], Result], item: Item, parent: int, folder: str) -> Result | CrfpunctError:
+    if os.getpid() != parent:
+        # joblib keeps its workers; one that was started earlier may still stand where its parent stood then. On
+        # another machine of a cluster the folder need not be there.
+        with contextlib.suppress(OSError):
+            os.chdir(folder)
     if os.getpid() != parent and threading.current_thread() is threading.main_thread():
         # Ctrl-C reaches all processes of a terminal; the parent says it, and ends its workers.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
