@@ -34,7 +34,12 @@ LAYERS = [
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
-MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.stem != "__init__")
+#: An installed package has the feature files beside its modules, and what makes one of them.
+MODULES = sorted(
+    path
+    for path in PACKAGE.rglob("*.py")
+    if (path.parent != PACKAGE or path.stem != "__init__") and path.parent != PACKAGE / "features"
+)
 ROOT_API = {"__version__", "load"}  # what the package itself offers; it brings no module with it
 
 
