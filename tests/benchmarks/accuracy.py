@@ -29,7 +29,17 @@ from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.formats.clntmstmp import Times
 from crfpunct.scoring import poleval
-from crfpunct.training import FoldScore, Options, bare, cross_validate, lowered, score_fold, together, without_times
+from crfpunct.training import (
+    FoldScore,
+    Options,
+    bare,
+    copies_of_templates,
+    cross_validate,
+    lowered,
+    score_fold,
+    together,
+    without_times,
+)
 
 #: Floors of the gate, weighted F1 (rule:all) of fold 0: just under what docs/accuracy.md reports for it.
 FLOORS = {"with times": 64.2, "text only": 53.5}
@@ -50,8 +60,7 @@ def prior_of(model: str) -> LinearChain:
     """What a model learned from other text before it saw WikiPunct."""
     stored = model_folder.read(resources.find_model(model))
     punct = stored.manifest["punct"]
-    copies = {Path(name).name: raw for name, raw in stored.files.items() if name.startswith("templates/")}
-    features = templates.load_copies(punct["features"], copies)
+    features = templates.load_copies(punct["features"], copies_of_templates(stored.files))
     described = punct["chains"]["prior"]
     used = templates.without_pauses(features.templates)
     return LinearChain.from_arrays(stored.arrays(described["file"]), described["labels"], used, features.lexicons)
