@@ -105,7 +105,11 @@ class AttributeIndex:
         """The value of every observation at every token, (N,) each."""
         columns: dict[Observation, IntArray] = {}
         for observation in {o for template in self.templates for o, _ in template.use}:
-            if observation.by_token:
+            if observation.is_distance:
+                lexicon = self.lexicons[observation.lexicon]
+                listed = np.array([bool(lexicon.get(word, "")) for word in batch.types], dtype=bool)
+                columns[observation] = observation.of_pauses(batch.pauses, listed[batch.type_of])
+            elif observation.by_token:
                 columns[observation] = observation.of_pauses(batch.pauses)
             else:
                 columns[observation] = self.column(observation, batch, self.lexicons)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from crfpunct.casing import OwnCase
 from crfpunct.lookups import IntArray, Lookup
-from crfpunct.observations import FIRST_VALUE, LONGEST, OF_LENGTH, UNSEEN, Observation
+from crfpunct.observations import FIRST_VALUE, LISTED, LONGEST, OF_LENGTH, UNSEEN, Observation
 from crfpunct.templates import Lexicon
 
 #: Patterns and endings whose numbers are kept before they are forgotten.
@@ -83,6 +83,9 @@ def numbering(observation: Observation, values: Sequence[str], lexicons: Mapping
         return _Words(number_of)
     if observation.lexicon:
         lexicon = lexicons[observation.lexicon]
+        if observation.name == LISTED:  # all classes are one value, and to have none is none
+            listed = (lexicon.words, lexicon.endings) if isinstance(lexicon, Lexicon) else (lexicon,)
+            number_of = dict.fromkeys({value for entries in listed for value in entries.values()} - {""}, FIRST_VALUE)
         if isinstance(lexicon, Lexicon):
             return _ByEnding(lexicon, number_of)
         return _ByParts(lexicon, number_of) if isinstance(lexicon, OwnCase) else _Listed(lexicon, number_of)

@@ -29,6 +29,7 @@ EDGE = 1
 FIRST_VALUE = 2
 
 MARK = "mark"  # the name of the observation of a given mark
+LISTED = "listed"  # of whether a word is in a lexicon, which no template names but distances are counted by
 
 IntArray = NDArray[np.int64]
 Int32Array = NDArray[np.int32]  # what is worked out for every token, so that a batch stays in the processor's cache
@@ -422,6 +423,36 @@ PAUSE_OBSERVATIONS: Mapping[str, tuple[Callable[[Pauses, int], Values], tuple[st
 }
 
 
+# ---------------------------------------------------------------- distances to words of a lexicon
+
+_WORDS_EDGES = np.array([1, 2, 3, 4, 5, 7, 10, 15])
+_WORDS_BINS = _whole_bins(_WORDS_EDGES)
+
+
+def _since(listed: NDArray[np.bool_], pauses: Pauses) -> Values:
+    """Words since the last one of the lexicon, 0 where it is this one."""
+    last = np.maximum.accumulate(np.where(listed, pauses.index, np.int32(-1)))
+    return _words(pauses.index - last, pauses.behind, last >= 0)
+
+
+def _until(listed: NDArray[np.bool_], pauses: Pauses) -> Values:
+    """Words until the next one of the lexicon after this one."""
+    size = np.int32(len(listed))
+    following = np.full(size, size, dtype=np.int32)
+    following[:-1] = np.minimum.accumulate(np.where(listed, pauses.index, size)[::-1])[::-1][1:]
+    return _words(following - pauses.index, pauses.ahead, following < size)
+
+
+def _words(distance: Int32Array, most: Int32Array, some: NDArray[np.bool_]) -> Values:
+    """The bin of each distance, 0 where the document has no such word on that side."""
+    return np.where(some & (distance <= most), _whole_binned(distance, _WORDS_BINS), np.int16(0))
+
+
+#: name -> function(whether each token has a class in the lexicon (N,), pauses) -> (N,) values from 0
+DISTANCE_OBSERVATIONS: Mapping[str, Callable[[NDArray[np.bool_], Pauses], Values]] = {"since": _since, "until": _until}
+_DISTANCES = ("none", *_bin_names(_WORDS_EDGES)[1:])
+
+
 # ---------------------------------------------------------------- marks that are given
 
 
@@ -447,14 +478,19 @@ def mark_numbers(marks: Iterable[Sequence[str] | None], lengths: Iterable[int]) 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a template names: `suffix3` is Observation("suffix", 3); a lexicon is Observation("lexicon", 0, "verbs")."""
+    """What a template names: `suffix3` is Observation("suffix", 3).
+
+    `lexicon.verbs` is Observation("lexicon", 0, "verbs"), the distance `since.verbs` Observation("since", 0, "verbs").
+    """
 
     name: str
     n: int = 0
     lexicon: str = ""
 
     def __str__(self) -> str:
-        return f"lexicon.{self.lexicon}" if self.lexicon else self.name + (str(self.n) if self.name in SIZED else "")
+        return (
+            f"{self.name}.{self.lexicon}" if self.lexicon else self.name + (str(self.n) if self.name in SIZED else "")
+        )
 
     @property
     def is_pause(self) -> bool:
@@ -464,7 +500,17 @@ class Observation:
     @property
     def by_token(self) -> bool:
         """Whether it depends on the token's place, not on the word alone; then its values are fixed."""
-        return self.name == MARK or self.is_pause
+        return self.name == MARK or self.is_pause or self.is_distance
+
+    @property
+    def is_distance(self) -> bool:
+        """Whether it counts words up to one of a lexicon."""
+        return self.name in DISTANCE_OBSERVATIONS
+
+    @property
+    def listed(self) -> Observation:
+        """What a distance has to know of every word: whether it has a class in the lexicon; of one value."""
+        return Observation(LISTED, 0, self.lexicon)
 
     def of_word(self, word: str, lexicons: Mapping[str, Mapping[str, str]]) -> str:
         """The value for one word in its `normal` form."""
@@ -472,14 +518,22 @@ class Observation:
             return lexicons[self.lexicon].get(word, "")
         return WORD_OBSERVATIONS[self.name](word, self.n)
 
-    def of_pauses(self, pauses: Pauses) -> NDArray[Any]:
-        """Values (N,) numbered from FIRST_VALUE (there are no unseen ones: bins and marks are fixed)."""
+    def of_pauses(self, pauses: Pauses, listed: NDArray[np.bool_] | None = None) -> NDArray[Any]:
+        """Values (N,) numbered from FIRST_VALUE (there are no unseen ones: bins and marks are fixed).
+
+        listed (N,): for a distance, whether each token has a class in its lexicon.
+        """
         if self.name == MARK:
             return FIRST_VALUE + pauses.marks.astype(np.int16)
+        if self.is_distance:
+            assert listed is not None
+            return FIRST_VALUE + DISTANCE_OBSERVATIONS[self.name](listed, pauses)
         return FIRST_VALUE + PAUSE_OBSERVATIONS[self.name][0](pauses, self.n)
 
     def pause_values(self) -> Sequence[str]:
         """The names of the values of an observation `by_token`, in order."""
         if self.name == MARK:
             return MARK_VALUES
+        if self.is_distance:
+            return _DISTANCES
         return PAUSE_OBSERVATIONS[self.name][1]

@@ -36,7 +36,7 @@ from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.lookups import Lookup, Pairs
 from crfpunct.numbering import numbering
-from crfpunct.observations import EDGE, FIRST_VALUE, MARK, UNSEEN, Observation, Pauses, mark_numbers
+from crfpunct.observations import EDGE, FIRST_VALUE, LISTED, MARK, UNSEEN, Observation, Pauses, mark_numbers
 from crfpunct.templates import Template
 from crfpunct.word_types import EDGE_TYPE, Numbered, Vocabulary, WordTypes
 
@@ -168,7 +168,8 @@ class Tables:
         in_products = [o for product in self._products for o, _ in product.places]
         in_crossings = [o for crossing in self._crossings for o, _ in crossing.places]
         in_trie = [node.observation for root in self._trie.values() for node in root.walk()]
-        return [o for o in dict.fromkeys(in_products + in_crossings + in_trie) if not o.by_token]
+        for_distances = [o.listed for o in self.sizes if o.is_distance]
+        return [o for o in dict.fromkeys(in_products + in_crossings + in_trie + for_distances) if not o.by_token]
 
     # ---- tagging
 
@@ -252,7 +253,10 @@ class Tables:
                 continue
             if pauses is None:
                 pauses = Pauses(_times(documents, lengths), rows.characters.take(numbered.types), lengths)
-            yield observation.of_pauses(pauses)
+            listed = None
+            if observation.is_distance:
+                listed = rows.numbers[self._words.per_type.index(observation.listed)].take(numbered.types) != UNSEEN
+            yield observation.of_pauses(pauses, listed)
 
     def _blocks(self, layout: _Layout) -> Iterator[tuple[int, FloatArray]]:
         """Emissions, block by block: the position of the first row, and scores (positions, L)."""
@@ -394,7 +398,7 @@ class _Words:
         used = [o for template, _, _ in one_word for o, _ in template.use]
         crossed = [o for crossing in crossings for o in crossing.observations()]
         self.observations = list(dict.fromkeys([*used, *crossed, *per_type]))
-        values = chain.index.values
+        values = {**chain.index.values, **{o: ("yes",) for o in per_type if o.name == LISTED}}
         self.sizes = {o: FIRST_VALUE + len(values[o]) for o in self.observations}
         self.numberings = {o: numbering(o, values[o], chain.index.lexicons) for o in self.observations}
         # Per offset: (observations, table of weights by value number) or, for several observations, a lookup of keys.

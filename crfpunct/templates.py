@@ -13,6 +13,7 @@ attribute per token::
     conjunctions = "pl-conjunctions.txt"   # beside the file; a word a line, or word TAB class TAB class ...; used
                                            # as lexicon.conjunctions[1]; see `Lexicon`
     coarse = { file = "pl-classes.txt.xz", column = 2 }   # the second class of each line
+    verb = { file = "pl-classes.txt.xz", only = ["fin", "praet"] }   # words of other classes are not in it
     casing = { learned = "casing" }        # not a file: what training learns about the case of words
 
     [text]
@@ -52,7 +53,9 @@ MAX_OFFSET = 16
 MAX_FAMILY = 10_000
 MAX_OPTION = 1_000_000
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
-_USE = re.compile(r"(?:lexicon\.(?P<lexicon>[\w-]+)|(?P<name>[a-z_]+)(?P<n>\d*))\[(?P<offset>[+-]?\d+)\]")
+_USE = re.compile(
+    r"(?:(?P<of>lexicon|since|until)\.(?P<lexicon>[\w-]+)|(?P<name>[a-z_]+)(?P<n>\d*))\[(?P<offset>[+-]?\d+)\]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,14 +212,17 @@ def _load(path: Path, copies: Mapping[str, bytes] | None, mistakes: _Mistakes, s
                 )
             lexicons[name], learned[name] = {}, "casing"
             continue
-        file, column = _file_and_column(given)
+        file, column, only = _file_column_and_classes(given)
         if file is None:
-            expected = 'the name of a file in the same folder, { file = "…", column = 2 } or { learned = "casing" }'
+            expected = (
+                'the name of a file in the same folder, { file = "…", column = 2, only = ["a class", …] } '
+                'or { learned = "casing" }'
+            )
             mistakes.kind("lexicon: ", name, given, expected)
             continue
         try:
             listed = _bytes(path.parent / file, copies)
-            lexicons[name] = _lexicon(listed, path.parent / file, column)
+            lexicons[name] = _lexicon(listed, path.parent / file, column, only)
         except TemplateError as error:
             mistakes.append(str(error).removesuffix("."))
             continue
@@ -269,12 +275,18 @@ def _keep(name: str, raw: bytes, files: dict[str, bytes], mistakes: _Mistakes) -
     files[name] = raw
 
 
-def _file_and_column(given: Any) -> tuple[str | None, int]:
-    """What a lexicon's entry names; None where it is none."""
+def _file_column_and_classes(given: Any) -> tuple[str | None, int, frozenset[str]]:
+    """What a lexicon's entry names; None where it is none. No classes: all of them."""
     entry = given if isinstance(given, dict) else {"file": given}
-    file, column = entry.get("file"), entry.get("column", 1)
-    fits = entry.keys() <= {"file", "column"} and _is_plain_name(file) and type(column) is int and column >= 1
-    return (file, column) if fits else (None, 1)
+    file, column, only = entry.get("file"), entry.get("column", 1), entry.get("only", [])
+    fits = entry.keys() <= {"file", "column", "only"} and _is_plain_name(file) and type(column) is int and column >= 1
+    fits = (
+        fits
+        and isinstance(only, list)
+        and all(isinstance(c, str) and c for c in only)
+        and ("only" in entry) <= bool(only)
+    )
+    return (file, column, frozenset(only)) if fits else (None, 1, frozenset())
 
 
 def _is_plain_name(name: Any) -> bool:
@@ -393,7 +405,7 @@ def _observation(
     if match["lexicon"]:
         if match["lexicon"] not in lexicons:
             mistakes.unknown(where, "lexicon", match["lexicon"], set(lexicons))
-        return Observation("lexicon", 0, match["lexicon"]), offset
+        return Observation(match["of"], 0, match["lexicon"]), offset
     known = WORD_OBSERVATIONS.keys() | PAUSE_OBSERVATIONS.keys() | {MARK}
     if match["name"] not in known:
         mistakes.unknown(where, "observation", match["name"], known)
@@ -404,8 +416,10 @@ def _observation(
     return Observation(match["name"], int(match["n"] or 0)), offset
 
 
-def _lexicon(raw: bytes, path: Path, column: int) -> Lexicon:
+def _lexicon(raw: bytes, path: Path, column: int, only: frozenset[str]) -> Lexicon:
     """A word a line, or word TAB class TAB class …: the classes of one column, counted from 1.
+
+    only: if it names classes, words of others have none; TemplateError where no line has a class that it names.
 
     `*ending` stands for all words that end so and are not listed themselves. Lines that begin with `#` are comments
     (source and licence). A file whose name ends in .xz or .gz is compressed.
@@ -415,6 +429,10 @@ def _lexicon(raw: bytes, path: Path, column: int) -> Lexicon:
     if not all(forms) or min(map(len, rows), default=least + 1) <= least or len(set(forms)) < len(forms):
         raise TemplateError(_mistake_in_lexicon(raw, path, column))
     classes = [(row[column].strip() if len(row) > 1 else "") or "yes" for row in rows]
+    if strange := only - set(classes):
+        raise TemplateError(f"{path}: no line has the class {min(strange)!r} in column {column}; correct `only`.")
+    if only:
+        classes = [found if found in only else "" for found in classes]
     entries = dict(zip(forms, classes, strict=True))
     endings = {form[1:]: entries.pop(form) for form in forms if form[0] == _ANY}
     return Lexicon(entries, endings)

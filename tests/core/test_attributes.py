@@ -25,6 +25,8 @@ OBSERVATIONS = [
     Observation("since_long"),
     Observation("stretch"),
     Observation("lexicon", 0, "said"),
+    Observation("since", 0, "said"),
+    Observation("until", 0, "said"),
 ]
 
 parts = st.tuples(st.sampled_from(OBSERVATIONS), st.integers(-3, 4))
@@ -56,6 +58,10 @@ unseen = st.lists(documents(vocabulary=("ala", "kotem", "ma", "77", "nikt")), ma
 def values_of(document: Document, observation: Observation) -> list[str]:
     """The observation's value at every word of one document, by name."""
     words = [normal(word) for word in document.words]
+    if observation.is_distance:
+        listed = np.array([word in LEXICONS["said"] for word in words], dtype=bool)
+        found = observation.of_pauses(Batch.of([document]).pauses, listed)
+        return [observation.pause_values()[value - FIRST_VALUE] for value in found]
     if not observation.is_pause:
         return [observation.of_word(word, LEXICONS) for word in words]
     times = document.times_ms if document.times_ms is not None else np.full((len(words), 2), -1)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from crfpunct import observations
 from crfpunct.observations import (
+    DISTANCE_OBSERVATIONS,
     FIRST_VALUE,
     PAUSE_OBSERVATIONS,
     SIZED,
@@ -368,3 +369,35 @@ def test_names_carry_the_number_only_where_there_is_one():
         "peak5",
         "gap",
     ]
+
+
+# ---------------------------------------------------------------- distances to words of a lexicon
+
+
+def _distance(member: list[bool], place: int, name: str) -> str:
+    """In plain words: how far the last one up to here is, or the next one behind."""
+    places = range(place, -1, -1) if name == "since" else range(place + 1, len(member))
+    distances = [abs(other - place) for other in places if member[other]]
+    if not distances:
+        return "none"
+    (nearest,) = distances[:1]
+    low = max(edge for edge in (0, 1, 2, 3, 4, 5, 7, 10, 15) if edge <= nearest)
+    return {0: "<1", 15: "≥15"}.get(low) or f"{low}–{ {1: 2, 2: 3, 3: 4, 4: 5, 5: 7, 7: 10, 10: 15}[low] }"
+
+
+@given(st.lists(st.lists(st.booleans() | st.just(False), max_size=40), max_size=4))
+def test_a_distance_is_counted_inside_its_document(documents):
+    member = np.array([value for document in documents for value in document], dtype=bool)
+    lengths = np.array([len(document) for document in documents], dtype=np.int64)
+    places = Pauses(np.full((len(member), 2), -1), np.ones(len(member), dtype=np.int64), lengths)
+    for name in DISTANCE_OBSERVATIONS:
+        observation = Observation(name, 0, "verbs")
+        found = [observation.pause_values()[v - FIRST_VALUE] for v in observation.of_pauses(places, member)]
+        assert found == [_distance(d, place, name) for d in documents for place in range(len(d))]
+
+
+def test_a_distance_is_named_by_its_lexicon():
+    observation = Observation("since", 0, "verbs")
+    assert str(observation) == "since.verbs"
+    assert observation.by_token
+    assert not observation.is_pause

@@ -25,7 +25,7 @@ from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.lookups import Lookup, Packed, Pairs
 from crfpunct.marks import Typography
-from crfpunct.observations import FIRST_VALUE, PAUSE_OBSERVATIONS, SIZED, Observation
+from crfpunct.observations import DISTANCE_OBSERVATIONS, FIRST_VALUE, PAUSE_OBSERVATIONS, SIZED, Observation
 from crfpunct.punctuator import Punctuator
 from crfpunct.restorer import Restorer
 from crfpunct.tables import Tables
@@ -106,7 +106,7 @@ WORD_OBSERVATIONS = [
     Observation("lexicon", 0, "said"),
 ]
 PAUSES = [Observation(name, 2 if name in SIZED else 0) for name in PAUSE_OBSERVATIONS]
-BY_TOKEN = [*PAUSES, Observation("mark")]
+BY_TOKEN = [*PAUSES, Observation("mark"), *(Observation(name, 0, "said") for name in DISTANCE_OBSERVATIONS)]
 
 words_at = st.tuples(st.sampled_from([WORD, WORD, *WORD_OBSERVATIONS]), st.integers(-3, 4))
 pauses_at = st.tuples(st.sampled_from(BY_TOKEN), st.integers(-2, 2))

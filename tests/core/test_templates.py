@@ -344,6 +344,14 @@ def test_a_lexicon_knows_words_by_their_endings_and_has_columns(load, tmp_path):
     assert templates.load_copies("mine", found.files) == found
 
 
+def test_a_lexicon_of_some_classes_only(load):
+    uses = '[[template]]\nname = "v"\nuse = ["since.verb[0]", "until.verb[-1]"]'
+    found = load(f'[lexicon]\nverb = {{ file = "said.txt", only = ["v"] }}\n{uses}', said="robi\tv\n*i\tn\n*ski\tv\n")
+    classes = [found.lexicons["verb"].get(word, "") for word in ("robi", "rabi", "polski", "kot")]
+    assert classes == ["v", "", "v", ""]
+    assert found.templates[0].use == ((Observation("since", 0, "verb"), 0), (Observation("until", 0, "verb"), -1))
+
+
 @given(st.dictionaries(st.text("ab", max_size=3), st.sampled_from("xy")), st.text("abc", max_size=5))
 def test_the_longest_ending_decides(endings, word):
     by_length = sorted((e for e in endings if word.endswith(e)), key=len)
@@ -360,6 +368,8 @@ def test_the_longest_ending_decides(endings, word):
         ),
         ('{ file = "said.txt", colum = 1 }', r"lexicon: said = .*; expected the name of a file in the same folder, \{"),
         ('{ file = "said.txt", column = 2 }', r"said\.txt:1: 'a\\tb'; expected a word and at least 2 classes"),
+        ('{ file = "said.txt", only = [] }', r"lexicon: said = .*; expected the name of a file"),
+        ('{ file = "said.txt", only = ["c"] }', r"said\.txt: no line has the class 'c' in column 1; correct `only`"),
         ('"said.xz"', r"said\.xz: damaged \.xz file"),
     ],
 )
