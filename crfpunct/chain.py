@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,26 @@ from crfpunct.document import Document
 from crfpunct.errors import ModelError
 from crfpunct.templates import Template
 
+OF_SENTENCE = "|"  # in the name of a state between its label and the mark that its sentence ends in
+
+
+def state(label: str, sentence: str = "") -> str:
+    """The name of the state of a label; of those in sentences that end in a mark of their own, with that mark."""
+    return f"{label}{OF_SENTENCE}{sentence}" if sentence else label
+
+
+@lru_cache(maxsize=64)
+def _labels(states: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name.partition(OF_SENTENCE)[0] for name in states)
+
 
 @dataclass(frozen=True, slots=True)
 class LinearChain:
     """A trained CRF.
 
-    labels: L labels; the first is the neutral one (`""`, no mark), so that a tie means no mark.
+    states: L states, each of one label; the first is that of the neutral label (`""`, no mark), so that a tie means no
+    mark. First come the K labels, each with its state; then further states of the neutral label, which tell words
+    of a question from others (`templates.TrainOptions.split`) and are folded away when labels are given back.
     index: the attributes, A of them. weights: (A + 1, L) float64, row 0 zero (an attribute never seen).
     transition: (L, L) float64, from row to column.
     bias: (L,) float64, added to every token's scores when labels are decided, and not to probabilities: training
@@ -28,20 +43,39 @@ class LinearChain:
     to texts that the model was not trained on, where training alone makes it too sure (Guo et al. 2017).
     """
 
-    labels: tuple[str, ...]
+    states: tuple[str, ...]
     index: AttributeIndex
     weights: NDArray[np.float64]
     transition: NDArray[np.float64]
     bias: NDArray[np.float64]
     temperature: float = 1.0
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """(L,) the label of every state."""
+        return _labels(self.states)
+
+    @property
+    def distinct(self) -> tuple[str, ...]:
+        """(K,) the labels, each once."""
+        return tuple(dict.fromkeys(self.labels))
+
+    def by_label(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Probabilities of the states (T, L) as those of the distinct labels (T, K)."""
+        known = len(self.distinct)
+        if known == len(self.states):
+            return probabilities
+        folded = probabilities[:, :known].copy()
+        folded[:, 0] += probabilities[:, known:].sum(axis=1)
+        return folded
+
     def emissions(self, documents: Sequence[Document]) -> NDArray[np.float64]:
-        """The score of every label at every token, documents laid end to end: (T, L).
+        """The score of every state at every token, documents laid end to end: (T, L).
 
         The slow, plain way, which `tables` is tested against.
         """
         ids = self.index.transform(Batch.of(documents))
-        scores = np.zeros((len(ids), len(self.labels)))
+        scores = np.zeros((len(ids), len(self.states)))
         for m in range(ids.shape[1]):
             scores += self.weights[ids[:, m]]
         return scores
@@ -54,7 +88,7 @@ class LinearChain:
         """
         steps, scale = _steps(self.weights)
         keep = np.asarray(steps.any(axis=1))
-        weights = np.vstack([np.zeros(len(self.labels)), _of_steps(steps[keep], scale)])
+        weights = np.vstack([np.zeros(len(self.states)), _of_steps(steps[keep], scale)])
         return replace(self, index=self.index.select(keep), weights=weights)
 
     def to_arrays(self) -> dict[str, NDArray[np.generic]]:
@@ -73,25 +107,25 @@ class LinearChain:
     @staticmethod
     def from_arrays(
         arrays: Mapping[str, NDArray[Any]],
-        labels: Sequence[str],
+        states: Sequence[str],
         templates: tuple[Template, ...],
         lexicons: Mapping[str, Mapping[str, str]],
     ) -> LinearChain:
         """The `rounded` chain from its arrays; ModelError where they do not fit together."""
         index = AttributeIndex.from_arrays(arrays, templates, lexicons)
-        size = len(labels)
+        size = len(states)
         try:
             weights = unpack_weights(arrays, index.count, size)
             transition = arrays["transition"].astype(np.float64)
             bias = arrays["bias"].astype(np.float64)
             temperature = float(arrays.get("temperature", np.array(1.0)))
             if transition.shape != (size, size) or bias.shape != (size,):
-                raise ValueError(f"transitions of shape {transition.shape}, bias of {bias.shape} for {size} labels")
+                raise ValueError(f"transitions of shape {transition.shape}, bias of {bias.shape} for {size} states")
             if not 0 < temperature < np.inf:
                 raise ValueError(f"a temperature of {temperature}, expected a number above 0")
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise ModelError(f"its weights do not fit its attributes ({error}); train or fetch it again.") from error
-        return LinearChain(tuple(labels), index, weights, transition, bias, temperature)
+        return LinearChain(tuple(states), index, weights, transition, bias, temperature)
 
 
 def pack_weights(weights: NDArray[np.float64], of: str = "") -> dict[str, NDArray[np.generic]]:

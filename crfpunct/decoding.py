@@ -87,31 +87,88 @@ def dominance(transition: FloatArray) -> FloatArray:
 
 
 def _viterbi_runs(emission: FloatArray, transition: FloatArray, lengths: IntArray, starts: IntArray) -> IntArray:
+    """Viterbi over many runs, however long; labels (T,). emission (T, L) is changed.
+
+    A long run is cut where what comes before and what comes behind no longer depend on each other: where the best score
+    of a stretch, for every label in front of it and every label at its end, is a sum of one number for each. The part
+    in front of the stretch and the part behind it are then decoded side by side, and the stretch between them.
+    """
+    ends = starts + lengths
+    borders = [
+        np.arange(starts[run] + PIECE_TOKENS, ends[run] - PIECE_TOKENS, PIECE_TOKENS)
+        for run in np.flatnonzero(lengths > 2 * PIECE_TOKENS)
+    ]
+    first = np.concatenate([np.zeros(0, dtype=np.int64), *borders])
+    kept, before, behind = _forgetting(emission, transition, first)
+    first = first[kept]  # of each stretch the first token, and the one behind its last
+    behind_last = first + STRETCH_TOKENS
+    emission[first - 1] += before
+    emission[behind_last] += (behind[:, :, None] + transition).max(axis=1)
+    begins, ends = np.sort(np.concatenate([starts, behind_last])), np.sort(np.concatenate([ends, first]))
+    best = _viterbi_steps(emission, transition, ends - begins, begins)
+    emission[first] += transition[best[first - 1]]
+    emission[behind_last - 1] += transition.T[best[behind_last]]
+    between = _viterbi_steps(emission, transition, np.full(len(first), STRETCH_TOKENS), first)
+    inside = first[:, None] + np.arange(STRETCH_TOKENS)
+    best[inside] = between[inside]
+    return best
+
+
+#: Runs of more than twice so many tokens are cut into pieces of about so many.
+PIECE_TOKENS = 1024
+#: How many tokens are looked at to see whether what comes before them is forgotten at their end.
+STRETCH_TOKENS = 64
+_ROUNDING = 1e-9
+
+
+def _forgetting(
+    emission: FloatArray, transition: FloatArray, places: IntArray
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """The stretches, each from a place on, at whose end the label in front of them no longer matters.
+
+    Returns which of the places they begin at (C,), and two tables (C, L) that add up to the best score of the stretch
+    from every label in front of it to every label at its end.
+    """
+    labels = len(transition)
+    if len(places) == 0:
+        return places, np.zeros((0, labels)), np.zeros((0, labels))
+    best = transition + emission[places][:, None, :]
+    for t in range(1, STRETCH_TOKENS):
+        best = (best[:, :, :, None] + transition).max(axis=2)
+        best += emission[places + t][:, None, :]
+        best -= best.max(axis=(1, 2), keepdims=True)
+    before = best[:, :, 0] - best[:, :1, 0]
+    behind = best[:, 0, :]
+    rest = np.abs(best - before[:, :, None] - behind[:, None, :]).max(axis=(1, 2))
+    cut = np.flatnonzero(rest <= _ROUNDING)
+    return cut, before[cut], behind[cut]
+
+
+def _viterbi_steps(emission: FloatArray, transition: FloatArray, lengths: IntArray, starts: IntArray) -> IntArray:
     """Viterbi over many runs at once, the longest first, one step of all runs at a time; labels (T,)."""
     best = np.zeros(len(emission), dtype=np.int64)
+    if len(lengths) == 0:
+        return best
     starts, active = _by_step(lengths, starts)
-    labels = len(transition)
-    # deltas[t]: best score of a path that ends in each label at step t, (runs still active, L).
+    into = np.ascontiguousarray(transition.T)
+    # deltas[t]: best score of a path that ends in each label at step t, (runs still active, L). Forward, the runs are
+    # the last axis, so that numpy's inner loops are long.
     # `take`, because numpy's own indexing by an array is ten times as slow for rows.
     deltas = [emission.take(starts[: active[0]], axis=0)]
+    previous = deltas[0].T
     for t in range(1, len(active)):
-        previous = deltas[-1][: active[t]]
-        score = previous[:, 0, None] + transition[0]
-        for i in range(1, labels):
-            np.maximum(score, previous[:, i, None] + transition[i], out=score)
-        score += emission.take(starts[: active[t]] + t, axis=0)
-        deltas.append(score)
+        score = (transition[:, :, None] + previous[:, None, : active[t]]).max(axis=0)
+        score += emission.take(starts[: active[t]] + t, axis=0).T
+        deltas.append(np.ascontiguousarray(score.T))
+        previous = score
     # Going back, only the column of the label already chosen needs an arg-max.
-    incoming = np.ascontiguousarray(transition.T)
     chosen = np.zeros(0, dtype=np.int64)
     for t in range(len(active) - 1, -1, -1):
         continuing = len(chosen)
         delta = deltas[t]
-        label = np.empty(active[t], dtype=np.int64)
-        label[:continuing] = (delta[:continuing] + incoming.take(chosen, axis=0)).argmax(axis=1)
-        label[continuing:] = delta[continuing:].argmax(axis=1)
-        best[starts[: active[t]] + t] = label
-        chosen = label
+        delta[:continuing] += into.take(chosen, axis=0)
+        chosen = delta.argmax(axis=1)
+        best[starts[: active[t]] + t] = chosen
     return best
 
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from crfpunct import attributes, casing, templates
 from crfpunct.attributes import Batch
 from crfpunct.casing import case_class
-from crfpunct.chain import LinearChain
+from crfpunct.chain import LinearChain, state
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError, TemplateError
 from crfpunct.observations import MARK
@@ -66,6 +66,8 @@ class _ChainCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """Set options_, candidates_, training_log_, chain_ and classes_; the neutral label gets number 0.
 
+        The CRF is trained on states: one for each label, and those that options_.split asks for.
+
         With a prior, adapted_ is what was learned on top of it, and chain_ both together.
         """
         labels = _labels(X, y, neutral)
@@ -80,13 +82,18 @@ class _ChainCRF(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.options_.min_documents > 1 or self.options_.most_attributes:
             index, ids = self._selected(index, ids, X, [labels.index(mark) for given in y for mark in given or ()])
         self.training_log_: list[Progress] = []
-        given = None if prior is None else _Given.of(prior, X, y)
+        split = [mark for mark in self.options_.split if mark in labels]
+        states = [*labels, *(state(neutral, mark) for mark in split)]
+        taught = [_taught(given or (), labels, split) for given in y]
+        given = None if prior is None else _Given.of(prior, X, taught)
         scores = None if given is None else given.scores
-        weights, transition, taken = _train(ids, index.count, y, labels, self.options_, self._report, scores)
+        weights, transition, taken = _train(ids, index.count, taught, len(states), self.options_, self._report, scores)
         keep = np.asarray((weights != 0).any(axis=1))
-        kept = np.vstack([np.zeros(len(labels)), weights[keep]])
-        bias = np.array([0.0 if label == neutral else self.options_.bias for label in labels])
-        self.chain_ = LinearChain(tuple(labels), index.select(keep), kept, transition, bias)
+        kept = np.vstack([np.zeros(len(states)), weights[keep]])
+        chain = LinearChain(tuple(states), index.select(keep), kept, transition, np.zeros(len(states)))
+        self.chain_ = replace(
+            chain, bias=np.array([0.0 if label == neutral else self.options_.bias for label in chain.labels])
+        )
         if prior is not None and given is not None:
             self.adapted_ = adapt(prior, self.chain_, *given.on_prior(taken))
             self.chain_ = self.adapted_.folded()
@@ -299,14 +306,14 @@ class _Given:
     shift: NDArray[np.float64]
 
     @staticmethod
-    def of(prior: LinearChain, documents: Sequence[Document], marks: Sequence[Sequence[str] | None]) -> _Given:
+    def of(prior: LinearChain, documents: Sequence[Document], states: Sequence[Sequence[int]]) -> _Given:
         rows, starts, lengths = Tables(prior).emissions(documents)
         places = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
         scores = _SCORE_SCALE * (rows[places, 1:] - rows[places, :1])
         # CRFsuite drops a feature whose values at the tokens of a label add up to less than 0 (crf1d_feature.c). A
         # shift that makes none negative would do, but a small one lets the optimiser go faster.
-        labels, owner = np.unique([mark for given in marks for mark in given or ()], return_inverse=True)
-        means = np.array([scores[owner == label].mean(axis=0) for label in range(len(labels))])
+        taught = np.array([number for given in states for number in given])
+        means = np.array([scores[taught == number].mean(axis=0) for number in np.unique(taught)])
         shift = _MARGIN - means.min(axis=0)
         return _Given(scores + shift, shift)
 
@@ -369,17 +376,38 @@ def _labels(X: Sequence[Document], marks: Sequence[Sequence[str] | None], neutra
     return sorted(counts, key=lambda mark: (mark != neutral, -counts[mark], mark))
 
 
+def _taught(given: Sequence[str], labels: Sequence[str], split: Sequence[str]) -> list[int]:
+    """The number of the state of every token: of its label, or, without a mark, of the sentence that it is in.
+
+    A sentence begins behind any mark but a comma, so that `Zapytał: czy` asks from the second word on.
+
+    >>> _taught(["", ".", "", ",", "", "?", ""], ["", ".", ",", "?"], ["?"])
+    [0, 1, 4, 2, 4, 3, 0]
+    """
+    number_of = {label: number for number, label in enumerate(labels)}
+    kind_of = {mark: len(labels) + i for i, mark in enumerate(split)}
+    found = [number_of[label] for label in given]
+    kind = 0
+    for place in range(len(found) - 1, -1, -1):
+        if found[place] == 0:
+            found[place] = kind
+        elif given[place] != ",":
+            kind = kind_of.get(given[place], 0)
+    return found
+
+
 def _train(
     ids: NDArray[np.int32],
     attribute_count: int,
-    marks: Sequence[Sequence[str] | None],
-    labels: Sequence[str],
+    taught: Sequence[Sequence[int]],
+    states: int,
     options: templates.TrainOptions,
     report: Callable[[Progress], None],
     scores: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Weights (A + 1, L) and transitions (L, L) by CRFsuite's L-BFGS (OWL-QN where c1 > 0).
 
+    taught: the number of every token's state, of `states`, by document.
     scores (N, K): values, none of them negative, of K real-valued features; their weights (K, L) come last.
     """
     names = np.array([str(i) for i in range(attribute_count + 1)], dtype=object)
@@ -387,8 +415,8 @@ def _train(
 
     def sequences() -> Iterator[list[list[str]] | list[dict[str, float]]]:
         end = 0
-        for given in marks:
-            start, end = end, end + len(given or ())
+        for given in taught:
+            start, end = end, end + len(given)
             # CRFsuite takes strings; the same string objects are used over and over, so this costs pointers.
             tokens = [names[row[row > 0]].tolist() for row in ids[start:end]]
             if scores is None:
@@ -417,10 +445,10 @@ def _train(
         trainer_cls=Reporting,
         verbose=False,
     )
-    # Labels go by number: a mark may be spelled in any way.
-    numbers = {label: str(number) for number, label in enumerate(labels)}
-    crf.fit(sequences(), [[numbers[mark] for mark in given or ()] for given in marks])
-    weights, transition = _exact_weights(crf, attribute_count + len(valued), len(labels))
+    # They go by number: a mark may be spelled in any way.
+    numbers = [str(number) for number in range(states)]
+    crf.fit(sequences(), [[numbers[number] for number in given] for given in taught])
+    weights, transition = _exact_weights(crf, attribute_count + len(valued), states)
     return weights[: attribute_count + 1], transition, weights[attribute_count + 1 :]
 
 

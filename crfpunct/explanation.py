@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from crfpunct import decoding
 from crfpunct.attributes import Batch
 from crfpunct.casing import case_class
-from crfpunct.chain import LinearChain
+from crfpunct.chain import OF_SENTENCE, LinearChain
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError, ModelError
 from crfpunct.punctuator import Punctuator
@@ -75,7 +75,7 @@ class Explained:
     """A document, the labels decided for it, and why.
 
     document: the text as the model looks at it. words: T words as they are shown. given: the label that the text itself
-    has at each place, if it has any. chain: "text", "timed" or "case". found: T labels. probabilities (T, L), by
+    has at each place, if it has any. chain: "text", "timed" or "case". found: T labels. probabilities (T, K), by
     `labels`, rows sum to 1. gaps_ms (T,): the pause behind each word, -1 where it is unknown.
     """
 
@@ -87,12 +87,14 @@ class Explained:
     found: list[str]
     probabilities: NDArray[np.float64]
     gaps_ms: NDArray[np.int64]
+    _states: NDArray[np.int64] = field(repr=False)
+    _of_states: NDArray[np.float64] = field(repr=False)
     _ids: NDArray[np.int32] = field(repr=False)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of the CRF, the neutral one first: (L,)."""
-        return self.explainer.chain.labels
+        """The labels of the CRF, the neutral one first: (K,)."""
+        return self.explainer.chain.distinct
 
     @property
     def placed(self) -> list[int]:
@@ -105,17 +107,16 @@ class Explained:
 
     @cached_property
     def _pairs(self) -> NDArray[np.int64]:
-        """(T, 2) the numbers of the label chosen and of the runner-up at every place."""
-        number_of = {label: i for i, label in enumerate(self.labels)}
-        chosen = np.array([number_of[label] for label in self.found], dtype=np.int64)
-        others = self.probabilities.copy()
-        others[np.arange(len(chosen)), chosen] = -1.0
-        return np.stack([chosen, others.argmax(axis=1)], axis=1)
+        """(T, 2) the numbers of the state chosen, and of the likeliest state of the runner-up, at every place."""
+        labels = np.array(self.explainer.chain.labels)
+        others = np.where(labels[self._states][:, None] == np.array(self.labels), -1.0, self.probabilities)
+        runner_up = np.array(self.labels)[others.argmax(axis=1)]
+        of_runner_up = np.where(labels == runner_up[:, None], self._of_states, -1.0)
+        return np.stack([self._states, of_runner_up.argmax(axis=1)], axis=1)
 
     def decision(self, place: int) -> Decision:
         """Why the label at a place, counted from 0."""
         chain = self.explainer.chain
-        number_of = {label: i for i, label in enumerate(chain.labels)}
         chosen, runner_up = both = self._pairs[place].tolist()
 
         ids = self._ids[place]
@@ -128,11 +129,11 @@ class Explained:
 
         path = [reason("bias", chain.bias[both])]
         if place > 0:
-            before = self.found[place - 1]
-            path.append(reason(f"label before: {before or 'none'}", chain.transition[number_of[before], both]))
+            before = self._states[place - 1]
+            path.append(reason(f"label before: {state_name(chain.states[before])}", chain.transition[before, both]))
         if place + 1 < len(self.found):
-            behind = self.found[place + 1]
-            path.append(reason(f"label after: {behind or 'none'}", chain.transition[both, number_of[behind]]))
+            behind = self._states[place + 1]
+            path.append(reason(f"label after: {state_name(chain.states[behind])}", chain.transition[both, behind]))
         return Decision(place, chain.labels[chosen], chain.labels[runner_up], tuple(attributes), tuple(path))
 
     def differences(self) -> NDArray[np.float64]:
@@ -142,6 +143,12 @@ class Explained:
         ids, weights = self._ids[places], self.explainer.chain.weights
         result: NDArray[np.float64] = weights[ids, chosen[:, None]] - weights[ids, runner_up[:, None]]
         return result
+
+
+def state_name(state: str) -> str:
+    """A state as it is shown: its label, and the mark of its sentence if that has states of its own."""
+    label, _, sentence = state.partition(OF_SENTENCE)
+    return f"{label or 'none'}, in a sentence with {sentence}" if sentence else label or "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,12 +181,12 @@ class Explainer:
             names += [(template.name, shown.removeprefix(f"{template.name}: ")) for shown in own]
         return names
 
-    def strongest(self, label: str, top: int) -> tuple[list[tuple[str, str, float]], list[tuple[str, str, float]]]:
-        """The attributes with the largest and with the smallest weights for a label, at most `top` each.
+    def strongest(self, state: str, top: int) -> tuple[list[tuple[str, str, float]], list[tuple[str, str, float]]]:
+        """The attributes with the largest and with the smallest weights for a state, at most `top` each.
 
         Each is (template, what is seen, weight); the strongest first.
         """
-        weights = self.chain.weights[:, self.chain.labels.index(label)]
+        weights = self.chain.weights[:, self.chain.states.index(state)]
         order = np.argsort(weights, kind="stable")
         negative = [int(i) for i in order[:top] if weights[i] < 0]
         positive = [int(i) for i in order[::-1][:top] if weights[i] > 0]
@@ -192,7 +199,7 @@ class Explainer:
     def shares(self, texts: Sequence[Explained] | None = None) -> list[Share]:
         """Each template's share, in the feature file's order; they sum to 1 (or all are 0, where there is nothing).
 
-        Without texts: the absolute weights of the template's attributes for all labels, of all that the model has. It
+        Without texts: the absolute weights of the template's attributes for all states, of all that the model has. It
         says what the model knows, not how often it needs it. With texts: over all places with a label other than
         the neutral one, the absolute differences that the template makes between the label and the runner-up, of all
         that the templates make; the bias and the transitions are no part of it.
@@ -224,7 +231,7 @@ class Explainer:
         documents = [view.document for view in views]
         batch = Batch.of(documents)
         ids = self.chain.index.transform(batch)
-        emission = np.zeros((len(ids), len(self.chain.labels)))
+        emission = np.zeros((len(ids), len(self.chain.states)))
         for column in ids.T:
             emission += self.chain.weights[column]
         lengths = np.array([len(document.words) for document in documents], dtype=np.int64)
@@ -237,7 +244,19 @@ class Explainer:
             own = slice(end - length, end)
             found = [self.chain.labels[i] for i in best[own].tolist()]
             words = list(map(view.spell, view.document.words, found)) if view.spell else view.document.words
-            text = Explained(view.document, words, view.given, chain, self, found, shares[own], gaps[own], ids[own])
+            text = Explained(
+                view.document,
+                words,
+                view.given,
+                chain,
+                self,
+                found,
+                self.chain.by_label(shares[own]),
+                gaps[own],
+                best[own],
+                shares[own],
+                ids[own],
+            )
             explained.append(text)
         return explained
 

@@ -29,7 +29,7 @@ from crfpunct.errors import ModelError
 from crfpunct.files import umask
 
 #: Raised by one whenever an older program could no longer read the folder.
-FORMAT = 2
+FORMAT = 3
 MANIFEST = "model.json"
 _REMEDY = "train it again, or fetch it again from where you have it"
 

@@ -66,16 +66,16 @@ class Adapted:
     @staticmethod
     def from_arrays(
         arrays: Mapping[str, NDArray[Any]],
-        labels: Sequence[str],
+        states: Sequence[str],
         templates: tuple[Template, ...],
         lexicons: Mapping[str, Mapping[str, str]],
     ) -> Adapted:
         """The `rounded` CRFs from their arrays; ModelError where they do not fit together."""
-        own = LinearChain.from_arrays(arrays, labels, templates, lexicons)
+        own = LinearChain.from_arrays(arrays, states, templates, lexicons)
         try:
             mixing, constant = arrays["mixing"].astype(np.float64), arrays["constant"].astype(np.float64)
-            if mixing.ndim != 2 or mixing.shape[1] != len(labels) or constant.shape != (len(labels),):
-                raise ValueError(f"mixing of shape {mixing.shape}, constant of {constant.shape}, {len(labels)} labels")
+            if mixing.ndim != 2 or mixing.shape[1] != len(states) or constant.shape != (len(states),):
+                raise ValueError(f"mixing of shape {mixing.shape}, constant of {constant.shape}, {len(states)} states")
             prior = unpack_weights(arrays, own.index.count, len(mixing), _PRIOR)
             _edge(own.index)
         except (KeyError, TypeError, ValueError, IndexError) as error:
@@ -88,14 +88,14 @@ _PRIOR = "prior_"  # before the names of the arrays of its weights
 
 def read(
     arrays: Mapping[str, NDArray[Any]],
-    labels: Sequence[str],
+    states: Sequence[str],
     templates: tuple[Template, ...],
     lexicons: Mapping[str, Mapping[str, str]],
 ) -> LinearChain:
     """A CRF from its arrays, whether it was trained on a prior or not; ModelError where they do not fit together."""
     if "mixing" in arrays:
-        return Adapted.from_arrays(arrays, labels, templates, lexicons).folded()
-    return LinearChain.from_arrays(arrays, labels, templates, lexicons)
+        return Adapted.from_arrays(arrays, states, templates, lexicons).folded()
+    return LinearChain.from_arrays(arrays, states, templates, lexicons)
 
 
 def adapt(prior: LinearChain, own: LinearChain, mixing: FloatArray, constant: FloatArray) -> Adapted:

@@ -81,7 +81,7 @@ class Punctuator:
         return self._by_chain(documents, numbered, Tables.decode)
 
     def marginals(self, documents: Sequence[Document], numbered: Numbered | None = None) -> list[NDArray[np.float64]]:
-        """Per document the probability of every label of its chain behind every word: (T, L)."""
+        """Per document the probability of every distinct label of its chain behind every word: (T, K)."""
         return self._by_chain(documents, numbered, Tables.marginals)
 
     def abbreviated(self, word: str) -> bool:

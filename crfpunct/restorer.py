@@ -115,7 +115,7 @@ class Restorer:
                 found = [old or new for old, new in zip(document.marks, found, strict=True)]
             share = shares[i]
             if share is not None:
-                share = _of_marks(document.words, found, share, punctuator.chain_for(seen[i]).labels)
+                share = _of_marks(document.words, found, share, punctuator.chain_for(seen[i]).distinct)
             yield _with(document, found, share)
 
     def _cased(

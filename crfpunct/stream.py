@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,9 @@ class Stream:
         self._words: list[str] = []  # those given back that may still be looked at, then those that wait
         self._times: list[tuple[int, int]] = []
         self._given = 0  # how many of the words are given back
-        self._label: str | None = None  # of the last one given back
+        # Of the last one given back: its label, and the best score of a path that ends in each of a chain's states.
+        self._label: str | None = None
+        self._reached: tuple[LinearChain, NDArray[np.float64]] | None = None
         self._waiting: deque[str] = deque()  # the words that wait, with the marks that stand alone between them
 
     def put(self, word: str, start_ms: int = -1, end_ms: int = -1) -> list[tuple[str, str]]:
@@ -97,28 +99,38 @@ class Stream:
         if not (final or forced):
             return []
         scores = self._scores(whole, chain, ahead, local, ended)
-        decided: list[int] = []
-        last = None
-        if self._label is not None:
-            last = chain.labels.index(self._label) if self._label in chain.labels else 0
+        labels: list[str] = []
+        reached = self._reached_by(chain)
         margin = decoding.dominance(chain.transition)
-        while len(decided) < final:
-            here = scores[len(decided) :]
+        while len(labels) < final:
+            here = scores[len(labels) :]
             if not ended and not decoding.undecided(here[:1], margin)[0]:
-                decided.append(0)
+                common = [chain.labels[0]]
             else:
-                common = _common(here[: final - len(decided)], chain.transition, last, ended)
-                if not common:
-                    break
-                decided += common
-            last = decided[-1]
-        if forced and not decided:
-            decided = _common(scores, chain.transition, last, True)[:1]
-        labels = [chain.labels[label] for label in decided]
+                common = _common(here[: final - len(labels)], chain, reached, ended)
+            if not common:
+                break
+            reached = _reach(reached, here, chain, common)
+            labels += common
+        if forced and not labels:
+            labels = _common(scores, chain, reached, True)[:1]
+            reached = _reach(reached, scores, chain, labels)
         if labels:
             self._given += len(labels)
             self._label = labels[-1]
+            assert reached is not None
+            self._reached = (chain, reached)
         return labels
+
+    def _reached_by(self, chain: LinearChain) -> NDArray[np.float64] | None:
+        """(L,) scores of the last word given back by its state; None at a text's beginning."""
+        if self._label is None:
+            return None
+        if self._reached is not None and self._reached[0] is chain:
+            return self._reached[1]
+        # Another chain decided it: its label is all that is known.
+        label = self._label if self._label in chain.labels else chain.labels[0]
+        return np.where(np.array(chain.labels) == label, 0.0, -np.inf)
 
     def _scores(self, whole: Document, chain: LinearChain, ahead: int, local: bool, ended: bool) -> NDArray[np.float64]:
         """The scores of the words that wait, (waiting, L)."""
@@ -172,27 +184,48 @@ class CasedStream:
         return [(word, mark) for word, (_, mark) in zip(found[before:], given, strict=False)]
 
 
-def _common(scores: NDArray[np.float64], transition: NDArray[np.float64], last: int | None, ended: bool) -> list[int]:
-    """The labels (≤ T) from the first token on that all best paths share, whichever label each ends in.
+def _reach(
+    reached: NDArray[np.float64] | None, scores: NDArray[np.float64], chain: LinearChain, labels: Sequence[str]
+) -> NDArray[np.float64]:
+    """The best scores (L,), less the best of all, of paths that go on from those reached through states of the labels.
 
-    scores (T, L); last: the label before them. At the end of a text there is one best path, and it is shared whole.
+    scores: of the states (≥ T, L) from the first token on; labels: T of them, at least one.
     """
-    score = scores[0] + (0.0 if last is None else transition[last])
+    of_state = np.array(chain.labels)
+    for row, label in zip(scores, labels, strict=False):
+        entering = 0.0 if reached is None else (reached[:, None] + chain.transition).max(axis=0)
+        reached = np.where(of_state == label, row + entering, -np.inf)
+        reached -= reached.max()
+    assert reached is not None
+    return reached
+
+
+def _common(
+    scores: NDArray[np.float64], chain: LinearChain, reached: NDArray[np.float64] | None, ended: bool
+) -> list[str]:
+    """The labels (≤ T) from the first token on that all best paths share, whichever state each ends in.
+
+    scores (T, L); reached: of the token before them. At the end of a text there is one best path, and it is shared
+    whole.
+    """
+    score = scores[0] + (0.0 if reached is None else (reached[:, None] + chain.transition).max(axis=0))
     pointers = []
     for row in scores[1:]:
-        paths = score[:, None] + transition
+        paths = score[:, None] + chain.transition
         pointers.append(paths.argmax(axis=0))
         score = paths.max(axis=0) + row
-    labels = np.array([score.argmax()]) if ended else np.arange(len(score))
-    columns = [labels]
+    states = np.array([score.argmax()]) if ended else np.flatnonzero(score > -np.inf)
+    columns = [states]
     for pointer in reversed(pointers):
-        labels = pointer[labels]
-        columns.append(labels)
-    shared: list[int] = []
+        states = pointer[states]
+        columns.append(states)
+    of_state = np.array(chain.labels)
+    shared: list[str] = []
     for column in reversed(columns):
-        if (column != column[0]).any():
+        found = of_state[column]
+        if (found != found[0]).any():
             break
-        shared.append(int(column[0]))
+        shared.append(str(found[0]))
     return shared
 
 

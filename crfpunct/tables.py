@@ -68,7 +68,7 @@ class Tables:
     def __init__(self, chain: LinearChain, vocabulary: Vocabulary | None = None) -> None:
         self.chain = chain
         self.vocabulary = vocabulary or Vocabulary()
-        self.labels = len(chain.labels)
+        self.labels = len(chain.states)
         self._margin = decoding.dominance(chain.transition) + (chain.bias[1:] - chain.bias[0])
         templates = chain.index.templates
         offsets = [offset for template in templates for _, offset in template.use]
@@ -182,11 +182,11 @@ class Tables:
     def best(
         self, documents: Sequence[Document], numbered: Numbered | None = None
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """The number of the best label at every position (P,), and the documents' starts and lengths (D,) in it."""
+        """The number of the best state at every position (P,), and the documents' starts and lengths (D,) in it."""
         layout = self._lay_out(documents, numbered)
         open_places, open_scores = [], []
         for low, scores in self._blocks(layout):
-            places = np.flatnonzero(decoding.undecided(scores, self._margin) & layout.inside[low : low + len(scores)])
+            places = np.flatnonzero(self._undecided(scores) & layout.inside[low : low + len(scores)])
             open_scores.append(scores.take(places, axis=0) + self.chain.bias)
             open_places.append(places + low)
         best = decoding.viterbi_at(
@@ -199,10 +199,15 @@ class Tables:
         )
         return best, layout.starts, layout.lengths
 
+    def _undecided(self, scores: FloatArray) -> NDArray[np.bool_]:
+        if len(self.chain.distinct) < self.labels:  # no state of the neutral label wins by that much
+            return np.ones(len(scores), dtype=bool)
+        return decoding.undecided(scores, self._margin)
+
     def emissions(
         self, documents: Sequence[Document], numbered: Numbered | None = None
     ) -> tuple[FloatArray, IntArray, IntArray]:
-        """The score of every label at every position (P, L), and the documents' starts and lengths (D,) in it."""
+        """The score of every state at every position (P, L), and the documents' starts and lengths (D,) in it."""
         layout = self._lay_out(documents, numbered)
         result = np.zeros((len(layout.types), self.labels))
         for low, scores in self._blocks(layout):
@@ -210,10 +215,10 @@ class Tables:
         return result, layout.starts, layout.lengths
 
     def marginals(self, documents: Sequence[Document], numbered: Numbered | None = None) -> list[FloatArray]:
-        """Per document the probability of every label at every token (T, L), at the chain's temperature."""
+        """Per document the probability of every distinct label at every token (T, K), at the chain's temperature."""
         emission, starts, lengths = self.emissions(documents, numbered)
         emission, transition = emission / self.chain.temperature, self.chain.transition / self.chain.temperature
-        found = decoding.marginals(emission, transition, lengths, starts)
+        found = self.chain.by_label(decoding.marginals(emission, transition, lengths, starts))
         return [found[start : start + length] for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
 
     def _lay_out(self, documents: Sequence[Document], numbered: Numbered | None) -> _Layout:
@@ -392,7 +397,7 @@ class _Words:
         per_type: Sequence[Observation],
         crossings: Sequence[_Crossing],
     ) -> None:
-        self.labels = len(chain.labels)
+        self.labels = len(chain.states)
         self.crossings = crossings
         self.per_type = per_type
         used = [o for template, _, _ in one_word for o, _ in template.use]

@@ -22,6 +22,7 @@ attribute per token::
 
     [train]                             # defaults of the optimiser; the command line overrides
     c1 = 0.3
+    split = ["?"]                       # words before this mark have a state of their own in its sentences
 
     [prior]                             # the same where a CRF learns from other text first (`train --text`)
     c1 = 1.5
@@ -46,6 +47,7 @@ from typing import Any
 
 from crfpunct.errors import TemplateError
 from crfpunct.files import read_lines, unpacked
+from crfpunct.marks import MARKS
 from crfpunct.observations import MARK, PAUSE_OBSERVATIONS, SIZED, WORD_OBSERVATIONS, Observation, normal, normals
 from crfpunct.resources import find_features
 
@@ -110,6 +112,7 @@ class TrainOptions:
 
     min_documents: attributes that fewer documents have are left out. most_attributes: of the others so many are kept,
     by chi-squared (`crfpunct.clusters.selection`); 0 keeps all.
+    split: marks whose sentences are a kind of their own: in them, words without a mark have another state.
     """
 
     c1: float = 0.5
@@ -118,6 +121,7 @@ class TrainOptions:
     bias: float = 0.0  # of every label but the neutral one: see `chain.LinearChain`
     min_documents: int = 1
     most_attributes: int = 0
+    split: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,6 +341,11 @@ def _options(parsed: dict[str, Any], section: str, defaults: TrainOptions, mista
     for key, value in _table(parsed, section, mistakes).items():
         if key not in known:
             mistakes.unknown(f"[{section}]: ", "key", key, known)
+        elif key == "split":
+            if not isinstance(value, list) or len(set(map(str, value))) < len(value) or not set(value) <= set(MARKS):
+                mistakes.kind(f"[{section}]: ", key, value, f"a list of marks, each once: {' '.join(MARKS)}")
+            else:
+                known[key] = tuple(value)
         elif isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_OPTION:
             mistakes.kind(f"[{section}]: ", key, value, f"a number from 0 to {MAX_OPTION:,}")
         elif key in _LEAST and (not isinstance(value, int) or value < _LEAST[key]):

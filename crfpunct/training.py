@@ -108,19 +108,20 @@ def score_fold(documents: Sequence[Document], fold: int, folds: int, timed: bool
     fitted = estimator(options, timed).fit(train)
     seconds = time.perf_counter() - start
     found = fitted.predict(held_out)
-    counts = _poleval_counts(held_out, found)
+    counts = poleval_counts(held_out, found)
     return FoldScore(fold, len(train), len(held_out), counts, seconds, found, _likelihoods(fitted.chain_, held_out))
 
 
 def _likelihoods(chain: LinearChain, documents: Sequence[Document]) -> NDArray[np.float64]:
     """How well each of the temperatures suits documents that the chain was not trained on."""
-    number_of = {label: number for number, label in enumerate(chain.labels)}
+    number_of = {label: number for number, label in enumerate(chain.distinct)}
     reference = [number_of.get(mark, -1) for document in documents for mark in document.marks or ()]
     return calibration.log_likelihoods(
         chain.emissions(documents),
         chain.transition,
         np.array([len(document.words) for document in documents], dtype=np.int64),
         np.array(reference, dtype=np.int64),
+        by_label=chain.by_label,
     )
 
 
@@ -162,7 +163,7 @@ def learning_curve(
         finally:
             if progress is not None:
                 progress(Progress(step, len(_CURVE_SHARES)))
-        score = _poleval_counts(held_out, fitted.predict(held_out)).weighted_f1("all")
+        score = poleval_counts(held_out, fitted.predict(held_out)).weighted_f1("all")
         points.append((sum(len(document.words) for document in part), score))
     return [*points, (sum(len(document.words) for document in train), last.counts.weighted_f1("all"))]
 
@@ -170,7 +171,8 @@ def learning_curve(
 _CURVE_SHARES = (16, 8, 4, 2)  # the parts of a learning curve: a sixteenth, an eighth, …
 
 
-def _poleval_counts(documents: Sequence[Document], found: Sequence[Sequence[str]]) -> poleval.PolevalCounts:
+def poleval_counts(documents: Sequence[Document], found: Sequence[Sequence[str]]) -> poleval.PolevalCounts:
+    """The counts of the marks found behind the words of documents, whose own marks are the reference."""
     reference = [" ".join(marks.attach(document.words, document.marks or [])) for document in documents]
     hypothesis = [" ".join(marks.attach(d.words, m)) for d, m in zip(documents, found, strict=True)]
     return poleval.counts(reference, hypothesis)
@@ -520,7 +522,7 @@ _WRITTEN_SIGNS = "\"„”“«»‹›‘’‚'`()[]{}<>*_|"
 
 def _described(fitted: PunctuationCRF | TruecasingCRF) -> dict[str, Any]:
     return {
-        "labels": list(fitted.chain_.labels),
+        "labels": list(fitted.chain_.states),
         "options": asdict(fitted.options_),
         "attributes": fitted.chain_.rounded().index.count,
     }

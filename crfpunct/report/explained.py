@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crfpunct.explanation import Decision, Explained, Explainer, Reason, Share
+from crfpunct.chain import OF_SENTENCE
+from crfpunct.explanation import Decision, Explained, Explainer, Reason, Share, state_name
 from crfpunct.report.cells import UNDEFINED, count, mark_name, number, signed
 from crfpunct.report.data import Json
 from crfpunct.report.tables import Column, Report, Table
@@ -315,8 +316,8 @@ def model_report(model: str, chains: dict[str, Explainer], top: int) -> Report:
     tables = []
     for name, explainer in chains.items():
         prefix = f"{name}: " if len(chains) > 1 else ""
-        for label in explainer.chain.labels:
-            tables.append(_strongest_table(prefix, name, explainer, label, top))
+        for state in explainer.chain.states:
+            tables.append(_strongest_table(prefix, name, explainer, state, top))
         tables.append(_transition_table(prefix, name, explainer))
         about = "Share of the absolute weights, summed over attributes and labels."
         table = shares_table(explainer.shares(), about)
@@ -325,8 +326,8 @@ def model_report(model: str, chains: dict[str, Explainer], top: int) -> Report:
     return Report(f"{model}, explained", sizes, tables, [])
 
 
-def _strongest_table(prefix: str, name: str, explainer: Explainer, label: str, top: int) -> Table:
-    positive, negative = explainer.strongest(label, top)
+def _strongest_table(prefix: str, name: str, explainer: Explainer, state: str, top: int) -> Table:
+    positive, negative = explainer.strongest(state, top)
     rows = [
         (
             signed(more[2]) if more else "",
@@ -338,28 +339,36 @@ def _strongest_table(prefix: str, name: str, explainer: Explainer, label: str, t
     ]
     columns = [Column("weight"), Column("speaks for it", right=False)]
     columns += [Column("weight"), Column("speaks against it", right=False)]
-    number_of = explainer.chain.labels.index(label)
-    sign = f" {label}" if label != label_name(label) else ""
-    return Table(f"label-{name}-{number_of}", f"{prefix}{label_name(label)}{sign}", columns, rows)
+    number_of = explainer.chain.states.index(state)
+    title = state_name(state)
+    if state in explainer.chain.distinct:
+        title = label_name(state) + (f" {state}" if state != label_name(state) else "")
+    return Table(f"label-{name}-{number_of}", f"{prefix}{title}", columns, rows)
 
 
 def _transition_table(prefix: str, name: str, explainer: Explainer) -> Table:
     chain = explainer.chain
     rows = [
-        (sign_of(label), *(signed(weight) for weight in row))
-        for label, row in zip(chain.labels, chain.transition.tolist(), strict=True)
+        (_shown(state), *(signed(weight) for weight in row))
+        for state, row in zip(chain.states, chain.transition.tolist(), strict=True)
     ]
     rows.append(("bias", *(signed(weight) for weight in chain.bias.tolist())))
     return Table(
         f"transitions-{name}",
         f"{prefix}transitions",
-        [Column("from \\ to", right=False), *(Column(sign_of(label)) for label in chain.labels)],
+        [Column("from \\ to", right=False), *(Column(_shown(state)) for state in chain.states)],
         rows,
         rules=frozenset({len(rows) - 1}),
         notes=[
             "Weights from the label of a word (row) to that of the next (column); the bias counts in decisions only."
         ],
     )
+
+
+def _shown(state: str) -> str:
+    """A state in a narrow column: the sign of its label, and the mark of its sentence if that has states of its own."""
+    label, _, sentence = state.partition(OF_SENTENCE)
+    return f"{sign_of(label)} … {sentence}" if sentence else sign_of(label)
 
 
 def model_data(model: str, chains: dict[str, Explainer], top: int) -> Json:
@@ -371,13 +380,13 @@ def model_data(model: str, chains: dict[str, Explainer], top: int) -> Json:
     result: Json = {"schema": {"name": "crfpunct-model-explanation", "version": SCHEMA}, "model": model, "chains": {}}
     for name, explainer in chains.items():
         chain = explainer.chain
-        labels = {}
-        for label in chain.labels:
-            positive, negative = map(strongest, explainer.strongest(label, top))
-            labels[label] = {"for": positive, "against": negative}
+        states = {}
+        for state in chain.states:
+            positive, negative = map(strongest, explainer.strongest(state, top))
+            states[state] = {"for": positive, "against": negative}
         result["chains"][name] = {
-            "labels": list(chain.labels),
-            "strongest": labels,
+            "labels": list(chain.states),
+            "strongest": states,
             "transition": chain.transition.tolist(),
             "bias": chain.bias.tolist(),
             "templates": _shares_data(explainer.shares()),

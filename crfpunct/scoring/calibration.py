@@ -9,7 +9,7 @@ Weinberger (2017) for the temperature.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,17 +57,19 @@ def log_likelihoods(
     lengths: NDArray[np.int64],
     reference: NDArray[np.int64],
     temperatures: Sequence[float] = TEMPERATURES,
+    by_label: Callable[[NDArray[np.float64]], NDArray[np.float64]] = lambda shares: shares,
 ) -> NDArray[np.float64]:
     """How well each temperature suits a text: the sum over tokens of the right label's log-probability.
 
     emission (T, L), transition (L, L), lengths (D,) as for `decoding.marginals`; reference (T,), -1 where the right
-    label is none of the model's, which says nothing. Returns one number a temperature. Those of several folds are
+    label is none of the model's, which says nothing. by_label: makes probabilities of labels of those of a chain's
+    states (`LinearChain.by_label`). Returns one number a temperature. Those of several folds are
     added; the temperature with the largest is the best (Guo et al. 2017, with the CRF's marginals for the softmax).
     """
     known = np.flatnonzero(reference >= 0)
     sums = []
     for temperature in temperatures:
-        shares = decoding.marginals(emission / temperature, transition / temperature, lengths)
+        shares = by_label(decoding.marginals(emission / temperature, transition / temperature, lengths))
         sums.append(np.log(np.maximum(shares[known, reference[known]], _LEAST)).sum())
     return np.array(sums)
 

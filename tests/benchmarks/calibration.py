@@ -47,7 +47,9 @@ class Fold:
         number_of = {label: i for i, label in enumerate(chain.labels)}
         # A mark that training has never seen is right nowhere.
         reference = np.array([number_of.get(mark, -1) for d in held_out for mark in d.marks or ()])
-        self.likelihood = calibration.log_likelihoods(emission, chain.transition, lengths, reference)
+        self.likelihood = calibration.log_likelihoods(
+            emission, chain.transition, lengths, reference, by_label=chain.by_label
+        )
         self.everywhere: list[NDArray[np.float64]] = []
         self.placed: list[NDArray[np.float64]] = []
         for temperature in TEMPERATURES:

@@ -233,6 +233,38 @@ def test_a_document_of_many_chunks():
     assert viterbi(emission, transition, np.array([1700])).tolist() == textbook_viterbi(emission, transition)
 
 
+def score_of(path, emission, transition) -> float:
+    return sum(emission[range(len(path)), path]) + sum(transition[path[:-1], path[1:]])
+
+
+@settings(max_examples=200)
+@given(
+    chains(moderate, st.floats(-3, 3), longest=40, most_labels=4) | chains(few, few, longest=40),
+    st.integers(2, 6),
+    st.data(),
+)
+def test_a_long_run_is_decoded_in_pieces_that_make_one_best_path(chain, piece, data):
+    emission, transition, lengths = chain
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(decoding, "PIECE_TOKENS", piece)
+        patch.setattr(decoding, "STRETCH_TOKENS", data.draw(st.integers(1, piece - 1)))
+        found = viterbi(emission, transition, lengths)
+    for e, path in zip(documents(emission, lengths), documents(found, lengths), strict=True):
+        best = score_of(textbook_viterbi(e.tolist(), transition.tolist()), e, transition)
+        assert score_of(path, e, transition) == pytest.approx(best, abs=1e-8)
+
+
+def test_a_run_of_two_kinds_of_sentence_is_cut_and_is_none_the_worse_for_it():
+    # Two neutral states that hardly turn into each other, as those of questions and of other sentences.
+    random = np.random.default_rng(1)
+    emission, transition = random.normal(0, 2, (9000, 4)), random.normal(0, 1, (4, 4))
+    transition[0, 3] = transition[3, 0] = -5.0
+    transition[3, 3] = 2.0
+    cut, _, _ = decoding._forgetting(emission, transition, np.arange(1024, 7900, 1024))
+    assert len(cut) > 3
+    assert viterbi(emission, transition, np.array([9000])).tolist() == textbook_viterbi(emission, transition)
+
+
 @given(chains(extreme, longest=9))
 def test_marginals_are_probabilities_whatever_the_scores(chain):
     found = marginals(*chain)

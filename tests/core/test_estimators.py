@@ -477,3 +477,44 @@ def test_attributes_are_chosen_before_training(feature_file):
     path = feature_file("[train]\nmin_documents = 6\n" + path.read_text())
     names = PunctuationCRF(path, c1=0).fit(corpus).chain_.index.describe()[1:]
     assert sorted(names) == ["w: word[0]=że", "w: word[1]=(edge)", "w: word[1]=że"]
+
+
+# ---------------------------------------------------------------- states of questions
+
+ASKED = [
+    Document("", ["czy", "ala", "ma", "kota", "tak", "ma"], marks=["", "", "", "?", "", "."]),
+    Document("", ["ala", "ma", "kota", "czy", "kot", "ma"], marks=["", "", ".", "", "", "?"]),
+    Document("", ["kota", "ma", "ala"], marks=["", "", "."]),
+]
+SPLIT = '[train]\nsplit = ["?"]\n[[template]]\nname = "w"\nuse = ["word[0]"]'
+
+
+def test_words_of_a_question_have_a_state_of_their_own_which_is_folded_away(feature_file):
+    fitted = PunctuationCRF(feature_file(SPLIT), use_times=False, c1=0.0, c2=0.01).fit(ASKED)
+    plain = PunctuationCRF(feature_file(SPLIT.split("\n", 2)[2]), use_times=False, c1=0.0, c2=0.01).fit(ASKED)
+    assert fitted.chain_.states == ("", ".", "?", "|?")
+    assert fitted.chain_.labels == ("", ".", "?", "")
+    assert fitted.chain_.distinct == tuple(fitted.classes_) == ("", ".", "?")
+    # One word decides here what mark stands three words behind it: only states can hand that on.
+    assert fitted.predict(ASKED) == [document.marks for document in ASKED]
+    assert plain.predict(ASKED) != [document.marks for document in ASKED]
+    for shares in fitted.predict_marginals(ASKED):
+        assert shares.shape[1] == 3
+        np.testing.assert_allclose(shares.sum(axis=1), 1)
+
+
+def test_a_mark_that_no_text_has_splits_nothing(feature_file):
+    asked = [Document("", ["ala", "ma"], marks=["", "."])] * 3
+    assert PunctuationCRF(feature_file(SPLIT), use_times=False).fit(asked).chain_.states == ("", ".")
+
+
+def test_a_prior_and_what_builds_on_it_may_both_have_states_of_questions(feature_file):
+    file = feature_file(SPLIT + '\n[[template]]\nname = "before"\nuse = ["word[-1]"]')
+    prior = PunctuationCRF(file, use_times=False, c1=0.0, c2=0.01).fit(ASKED).chain_
+    fitted = PunctuationCRF(file, use_times=False, c1=0.0, c2=0.01, prior=prior).fit(ASKED)
+    assert fitted.chain_.states == prior.states
+    again = estimators.LinearChain.from_arrays(
+        fitted.chain_.to_arrays(), fitted.chain_.states, fitted.chain_.index.templates, {}
+    )
+    assert again.labels == fitted.chain_.labels
+    assert fitted.predict(ASKED) == [document.marks for document in ASKED]

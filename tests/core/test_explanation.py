@@ -50,25 +50,29 @@ def timed(words, gaps, marks=None) -> Document:
     return Document("d", list(words), np.stack([starts, starts], axis=1).astype(np.int64), marks)
 
 
+QUESTIONS = '[train]\nsplit = ["?"]\n'
+
+
 @cache
-def punctuator(folder) -> Punctuator:
+def punctuator(folder, train: str = "") -> Punctuator:
     file = folder / "mine.toml"
-    file.write_text(PUNCT, encoding="utf-8")
+    file.write_text(train + PUNCT, encoding="utf-8")
     random = np.random.default_rng(1)
     texts = []
     for _ in range(40):
         words = random.choice(WORDS, 9).tolist()
         gaps = random.choice([0, 60, 500, 1200], 9).tolist()
         following = [*words[1:], ""]
-        marks = ["," if n in ("że", "a") else "." if gap > 1000 else "" for n, gap in zip(following, gaps, strict=True)]
+        end = "?" if train and "tak" in words else "."
+        marks = ["," if n in ("że", "a") else end if gap > 1000 else "" for n, gap in zip(following, gaps, strict=True)]
         texts.append(timed(words, gaps, marks))
     chains = [PunctuationCRF(file, use_times=t, c1=0.01, c2=0.1, bias=0.3).fit(texts).chain_ for t in (False, True)]
     return Punctuator(*chains)
 
 
-@pytest.fixture(scope="session")
-def marker(tmp_path_factory) -> Punctuator:
-    return punctuator(tmp_path_factory.mktemp("explained"))
+@pytest.fixture(scope="session", params=["", QUESTIONS], ids=["one neutral state", "two"])
+def marker(request, tmp_path_factory) -> Punctuator:
+    return punctuator(tmp_path_factory.mktemp("explained"), request.param)
 
 
 @pytest.fixture(scope="session")
@@ -99,9 +103,10 @@ def test_the_reasons_add_up_to_the_emissions(marker, pairs, with_times):
     emission = chain.emissions([text.document])
     for place in range(len(pairs)):
         decision = text.decision(place)
-        for side, label in (("chosen", decision.label), ("runner_up", decision.runner_up)):
+        for side, number in zip(("chosen", "runner_up"), text._pairs[place], strict=True):
             total = sum(getattr(reason, side) for reason in decision.attributes)
-            assert total == pytest.approx(emission[place, chain.labels.index(label)], abs=1e-9)
+            assert total == pytest.approx(emission[place, number], abs=1e-9)
+            assert getattr(decision, "label" if side == "chosen" else side) == chain.labels[number]
 
 
 @given(pairs=texts, with_times=st.booleans())
@@ -120,19 +125,18 @@ def test_labels_and_probabilities_are_those_of_tagging(marker, pairs, with_times
 def test_the_lead_is_what_the_path_loses_by_the_runner_up(marker, pairs):
     text = explained(marker, pairs)
     chain = text.explainer.chain
-    number_of = {label: i for i, label in enumerate(chain.labels)}
     emission = chain.emissions([text.document]) + chain.bias
 
-    def score(labels):
-        path = [number_of[label] for label in labels]
+    def score(path):
         steps = chain.transition[path[:-1], path[1:]].sum()
         return emission[np.arange(len(path)), path].sum() + steps
 
     for place in range(len(pairs)):
         decision = text.decision(place)
         assert decision.label == text.found[place] != decision.runner_up
-        other = [*text.found[:place], decision.runner_up, *text.found[place + 1 :]]
-        assert decision.lead == pytest.approx(score(text.found) - score(other), abs=1e-9)
+        path = text._states
+        other = np.where(np.arange(len(path)) == place, text._pairs[place, 1], path)
+        assert decision.lead == pytest.approx(score(path) - score(other), abs=1e-9)
         assert decision.lead >= -1e-9
         leads = [abs(reason.lead) for reason in decision.attributes]
         assert leads == sorted(leads, reverse=True)
@@ -148,7 +152,9 @@ def test_reasons_name_what_was_seen(marker):
     assert ("word", "word[1]=że") in named
     assert any(template == "gap" and seen == "gap[0]=1050–1350" for template, seen in named)
     assert text.gaps_ms.tolist() == [0, 1200, -1]
-    assert [reason.seen for reason in text.decision(1).path] == ["bias", "label before: none", "label after: none"]
+    bias, before, after = [reason.seen for reason in text.decision(1).path]
+    kind = "none, in a sentence with ?" if "?" in marker.marks_known else "none"
+    assert (bias, before, after) == ("bias", f"label before: {kind}", "label after: none")
     assert [reason.seen for reason in text.decision(0).path][:2] == ["bias", f"label after: {text.found[1]}"]
 
 

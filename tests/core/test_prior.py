@@ -143,7 +143,7 @@ def test_arrays_that_do_not_fit(path):
     assert Tables(read(arrays, *form)).decode(text) == fitted.predict(text)
     for changed, message in [
         ({name: array for name, array in arrays.items() if name != "constant"}, "'constant'"),
-        (arrays | {"mixing": arrays["mixing"][:, :2]}, r"mixing of shape \(3, 2\), constant of \(3,\), 3 labels"),
+        (arrays | {"mixing": arrays["mixing"][:, :2]}, r"mixing of shape \(3, 2\), constant of \(3,\), 3 states"),
         (arrays | {"prior_weight_count": arrays["prior_weight_count"][1:]}, "could not|cannot|repeat|broadcast"),
     ]:
         with pytest.raises(ModelError, match=rf"its prior does not fit its attributes \(.*({message})"):

@@ -229,18 +229,20 @@ def test_what_is_ready_is_tagged_at_once(chains):
     assert [document.id for document in tagged] == ["2", "3"]
 
 
-@pytest.fixture(scope="module")
-def wide(tmp_path_factory):
+@pytest.fixture(scope="module", params=["", '[train]\nsplit = ["?"]\n'], ids=["one neutral state", "two"])
+def wide(request, tmp_path_factory):
     """A chain whose labels hang together and whose features look two words ahead, and one that looks at pauses."""
     path = tmp_path_factory.mktemp("features") / "wide.toml"
     use = ['["word[0]"]', '["word[1]"]', '["word[2]"]', '["word[-1]", "word[1]"]', '["gap[0]"]', '["gap[1]"]']
-    path.write_text("".join(f'[[template]]\nname = "t{i}"\nuse = {u}\n' for i, u in enumerate(use)), encoding="utf-8")
+    templates = [f'[[template]]\nname = "t{i}"\nuse = {u}\n' for i, u in enumerate(use)]
+    path.write_text(request.param + "".join(templates), encoding="utf-8")
     generator = np.random.default_rng(0)
     documents = []
     for _ in range(40):
         words = generator.choice(["ala", "ma", "kota", "tak", "nie"], 8).tolist()
         gaps = generator.choice([0, 100, 900], 7).tolist()
-        marks = [("." if g > 500 else "," if w == "tak" else "") for w, g in zip(words, [*gaps, 900], strict=True)]
+        end = "?" if words[0] == "nie" else "."
+        marks = [(end if g > 500 else "," if w == "tak" else "") for w, g in zip(words, [*gaps, 900], strict=True)]
         documents.append(timed(*words, gaps=gaps, marks=marks))
     options = {"c1": 0.0, "c2": 1e-1}
     return Punctuator(

@@ -202,6 +202,8 @@ def template(*lines) -> str:
         ("[train]\nmax_iterations = 1.5\n" + ONE, "max_iterations = 1.5; expected a whole number of at least 1"),
         ("[text]\nhyphen = '-'\n" + ONE, "[text]: unknown key 'hyphen'; known: dash"),
         ("[text]\ndash = ''\n" + ONE, "[text]: dash = ''; expected one sign"),
+        ('[train]\nsplit = "?"\n' + ONE, "[train]: split = '?'; expected a list of marks, each once"),
+        ('[train]\nsplit = ["?", "x"]\n' + ONE, "[train]: split = ['?', 'x']; expected a list of marks, each once"),
         ("[lexicon]\nsaid = 1\n" + ONE, "lexicon: said = 1; expected the name of a file"),
         ('[lexicon]\nsaid = "../said.txt"\n' + ONE, "lexicon: said = '../said.txt'; expected the name of a file"),
         ("extends = 1\n" + ONE, "extends = 1; expected the name of a feature file in the same folder, or of a shipped"),
