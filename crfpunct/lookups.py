@@ -73,11 +73,15 @@ class Pairs:
     Threads can share it: two may pack at the same time, and either result will do.
     """
 
-    def __init__(self, first: IntArray, second: IntArray, size: int) -> None:
-        """From distinct pairs; second numbers are less than `size`."""
+    def __init__(self, first: IntArray, second: IntArray, sizes: tuple[int, int]) -> None:
+        """From distinct pairs; sizes: what first and second numbers are less than, here and where they are looked up."""
+        # Rows are those of the numbers that have the fewest partners each: short ones find their place quickly.
+        self._swapped = _longest(second) < _longest(first)
+        if self._swapped:
+            first, second, sizes = second, first, sizes[::-1]
         self._given = first, second
-        self._size = size
-        keys = first * size + second
+        self._size = sizes[1]
+        keys = first * self._size + second
         self._order = np.argsort(keys).astype(np.int32)
         self._sorted = keys[self._order]
         self._left = _SEARCHES
@@ -85,6 +89,8 @@ class Pairs:
 
     def find(self, first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.int32]:
         """1 + the place of each pair, or 0."""
+        if self._swapped:
+            first, second = second, first
         if self._packed is None:
             self._left -= len(first)
             if self._left >= 0:
@@ -98,6 +104,11 @@ class Pairs:
         keys = first.astype(np.int64) * self._size + second
         place = np.minimum(np.searchsorted(self._sorted, keys), len(self._sorted) - 1)
         return np.where(self._sorted[place] == keys, 1 + self._order[place], 0).astype(np.int32)
+
+
+def _longest(numbers: IntArray) -> int:
+    """How often the most frequent number is there."""
+    return int(np.bincount(numbers).max(initial=0))
 
 
 class _Space:
@@ -122,13 +133,17 @@ class _Space:
 
     def place(self, row: IntArray) -> int:
         """Give a row, of distinct numbers less than `size`, its slots; returns where it begins."""
+        count = 64
         while True:
-            beginnings = self._beginnings(64)
-            free = np.flatnonzero(~self.taken[beginnings[:, None] + row].any(axis=1))
-            if len(free):
-                begin = int(beginnings[free[0]])
+            beginnings = self._beginnings(count)
+            # Most fail at one of their first slots, so that the others need not be looked at.
+            for part in (row[:8], row[8:]):
+                beginnings = beginnings[~self.taken.take(beginnings[:, None] + part).any(axis=1)]
+            if len(beginnings):
+                begin = int(beginnings[0])
                 self.taken[begin + row] = True
                 return begin
+            count *= 2
 
     def place_all(self, numbers: IntArray, counts: IntArray) -> IntArray:
         """The same for many rows, which stand end to end in `numbers`: where each begins."""

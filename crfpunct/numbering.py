@@ -127,27 +127,43 @@ class _Listed:
 
 
 class _ByEnding(_Listed):
-    """A lexicon that knows words by their endings, too."""
+    """A lexicon that knows words by their endings, too.
+
+    Endings are a trie that is walked from a word's last letter on, for all words that are not listed at once.
+    """
 
     def __init__(self, lexicon: Lexicon, numbers: Mapping[str, int]) -> None:
         super().__init__(lexicon.words, numbers)
         self._numbers[None] = _NOT_LISTED
-        # Of a word that is not listed only so many of its last letters matter.
-        self._longest = max(map(len, lexicon.endings), default=0)
-        self._endings = Lexicon({}, lexicon.endings)
-        self._known: dict[str, int] = {}
+        self._digits = _Digits(lexicon.endings)
+        # Step (node, digit) -> node; the nodes are numbered in order of their steps, the root is 0.
+        steps: dict[int, int] = {}
+        number_at = {0: self._one("")}
+        for ending, value in lexicon.endings.items():
+            node = 0
+            for character in reversed(ending):
+                node = steps.setdefault(node * self._digits.base + self._digits.of[ord(character)], len(steps) + 1)
+            number_at[node] = self._one(value)
+        self._step = Lookup.of(np.array(list(steps), dtype=np.int64))
+        # _NOT_LISTED where no ending ends: what a shorter one says holds on.
+        self._number_at = np.full(len(steps) + 1, _NOT_LISTED, dtype=np.int32)
+        self._number_at[list(number_at)] = list(number_at.values())
 
     def of(self, forms: Forms) -> NDArray[np.int32]:
         result = super().of(forms)
-        others = np.flatnonzero(result == _NOT_LISTED)
-        endings = [word[max(len(word) - self._longest, 0) :] for word in map(forms.words.__getitem__, others.tolist())]
-        if len(self._known) > _REMEMBERED:
-            self._known = {}
-        known = self._known
-        for ending in endings:
-            if ending not in known:
-                known[ending] = self._one(self._endings.get(ending, ""))
-        result[others] = [known[ending] for ending in endings]
+        going = np.flatnonzero(result == _NOT_LISTED)
+        result[going] = self._number_at[0]
+        node = np.zeros(len(going), dtype=np.int64)
+        left, place = forms.lengths.take(going), forms.ends.take(going)
+        while len(going):
+            left, place = left - 1, place - 1
+            # Before its first letter a word has none: 0 is no digit of an ending.
+            digits = np.where(left < 0, 0, self._digits.at(forms, place))
+            node = self._step.find(node * self._digits.base + digits)
+            kept = np.flatnonzero(node)
+            going, node, left, place = (array.take(kept) for array in (going, node, left, place))
+            found = self._number_at.take(node)
+            result[going] = np.where(found == _NOT_LISTED, result.take(going), found)
         return result
 
 
@@ -208,6 +224,22 @@ class _ByPattern(_OneByOne):
         return result
 
 
+class _Digits:
+    """The characters of some texts as digits from 1 to base - 1; all others are 0."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        codes = np.array(sorted(map(ord, set("".join(texts)))), dtype=np.int64)
+        self.of = np.zeros(int(codes.max(initial=0)) + 2, dtype=np.int64)
+        self.of[codes] = np.arange(1, len(codes) + 1)
+        self.base = len(codes) + 1
+
+    def at(self, forms: Forms, places: IntArray) -> IntArray:
+        """The digits at some places of all forms; without meaning where a place is beyond them."""
+        if len(forms.codes) == 0:
+            return np.zeros(len(places), dtype=np.int64)
+        return self.of.take(forms.codes.take(places, mode="clip"), mode="clip")
+
+
 class _Affixes:
     """The first or last n characters of a word, as one number whose digits are their places in the alphabet."""
 
@@ -221,10 +253,7 @@ class _Affixes:
             place = values.index("")
             self._too_short = FIRST_VALUE + place
             numbers = np.delete(numbers, place)
-        codes = np.array(sorted(map(ord, set("".join(values)))), dtype=np.int64)
-        self._digits = np.zeros(int(codes.max(initial=0)) + 2, dtype=np.int64)
-        self._digits[codes] = np.arange(1, len(codes) + 1)
-        self._base = len(codes) + 1
+        self._digits = _Digits(values)
         self._numbers = np.append(np.int32(UNSEEN), numbers)
         self._lookup = Lookup.of(self._keys(Forms([value for value in values if value])))
 
@@ -233,14 +262,11 @@ class _Affixes:
         first = forms.ends - (self._n if self._at_end else forms.lengths)
         key = np.zeros(len(first), dtype=np.int64)
         for i in range(self._n):
-            key *= self._base
-            # Characters that no affix of the model has are 0, which is no digit.
-            key += self._digits.take(forms.codes.take(first + i, mode="clip"), mode="clip")
+            key *= self._digits.base
+            key += self._digits.at(forms, first + i)
         return key
 
     def of(self, forms: Forms) -> NDArray[np.int32]:
-        if len(forms.codes) == 0:
-            return np.full(len(forms.words), self._too_short, dtype=np.int32)
         found = self._numbers.take(self._lookup.find(self._keys(forms)))
         found[forms.lengths < self._n] = self._too_short
         return found

@@ -663,7 +663,8 @@ class _Node:
         """Make the tables, once all templates are in."""
         assert self.parent is not None
         self.column, self.path_column = column_of[self.observation], column_of[self.parent.observation]
-        self.pairs = Pairs(*np.divmod(self.keys, self.size), self.size)
+        paths = len(self.parent.keys) + 1 if self.parent.parent else self.parent.size
+        self.pairs = Pairs(*np.divmod(self.keys, self.size), (paths, self.size))
         by_base: dict[int, FloatArray] = {}
         for base, numbers, weights in self.uses:
             table = by_base.setdefault(base, np.zeros((len(self.keys) + 1, weights.shape[1])))

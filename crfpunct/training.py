@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import crfpunct
-from crfpunct import marks, model_folder, resources, templates
+from crfpunct import formats, marks, model_folder, resources, templates
 from crfpunct.cards import TASKS, Task, card
 from crfpunct.casing import begins_in_lower_case
 from crfpunct.chain import LinearChain
@@ -99,11 +99,19 @@ def estimator(options: Options, timed: bool, progress: Callable[[Progress], None
 
 def score_fold(documents: Sequence[Document], fold: int, folds: int, timed: bool, options: Options) -> FoldScore:
     """Train on all folds but one and score that one, as the PolEval task does."""
-    documents = documents if timed else without_times(documents)
     train = [document for document in documents if fold_of(document, folds) != fold]
     held_out = [document for document in documents if fold_of(document, folds) == fold]
     if not held_out:
         raise CorpusError(f"fold {fold} of {folds} has no documents; use fewer folds.")
+    return score_held_out(train, held_out, fold, timed, options)
+
+
+def score_held_out(
+    train: Sequence[Document], held_out: Sequence[Document], fold: int, timed: bool, options: Options
+) -> FoldScore:
+    """Train on some documents and score others, which are called a fold."""
+    if not timed:
+        train, held_out = without_times(train), without_times(held_out)
     start = time.perf_counter()
     fitted = estimator(options, timed).fit(train)
     seconds = time.perf_counter() - start
@@ -492,6 +500,20 @@ def _files_of(entry: dict[str, Any] | None, files: dict[str, bytes], others: Map
 def _templates_of(entry: dict[str, Any], files: dict[str, bytes]) -> list[str]:
     copies = copies_of_templates(files)
     return [f"templates/{name}" for name in templates.load_copies(entry["features"], copies).files]
+
+
+def heard(path: str | Path, format: str | None = None) -> Iterator[Document]:
+    """Punctuated documents of a file or folder as if they had been spoken: written ones are made `bare`.
+
+    Formats that give words and labels apart have words as a recogniser or a tokeniser wrote them (``'s``, ``"``), and
+    as they will come when marks are to be restored; they are taken as they are.
+    """
+    transcript = (format or formats.identify(path)).partition(":")[0] in _WORDS_APART
+    for document in formats.read_punctuated(path, format):
+        yield document if transcript else bare(document)
+
+
+_WORDS_APART = ("wikipunct", "poleval2022", "conll", "tags")
 
 
 def bare(document: Document) -> Document:

@@ -84,10 +84,9 @@ def _sizes(classes: str) -> tuple[int, ...]:
 
 def _texts(paths: list[str], from_: str | None) -> Iterator[list[str]]:
     """The texts, as training hears them, with their marks as words of their own."""
-    from crfpunct import clusters, formats
-    from crfpunct.training import bare
+    from crfpunct import clusters
+    from crfpunct.training import heard
 
     for path in paths:
-        for document in formats.read_punctuated(path, from_):
-            heard = bare(document)
-            yield clusters.tokens(heard.words, heard.marks or ())
+        for document in heard(path, from_):
+            yield clusters.tokens(document.words, document.marks or ())

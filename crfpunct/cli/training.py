@@ -192,16 +192,11 @@ def _write_report(path: Path, model: str, part: Part, documents: list[Document],
 
 
 def _documents(paths: list[str], from_: str | None, times: str | None) -> list[Document]:
-    """The training texts; written ones as if they had been spoken, without quotation signs and brackets."""
-    from crfpunct import formats
+    """The training texts as if they had been spoken."""
     from crfpunct.formats.clntmstmp import Times
-    from crfpunct.training import bare
+    from crfpunct.training import heard
 
-    documents = []
-    for path in paths:
-        transcript = (from_ or formats.identify(path)) == "wikipunct"
-        for document in formats.read_punctuated(path, from_):
-            documents.append(document if transcript else bare(document))
+    documents = [document for path in paths for document in heard(path, from_)]
     if times is not None:
         found = Times(times)
         documents = list(found.attach(documents))

@@ -1,8 +1,9 @@
-"""Accuracy on WikiPunct: cross-validated PolEval weighted F1, with and without word times.
+"""Accuracy on WikiPunct and elsewhere: cross-validated PolEval weighted F1, with and without word times.
 
     python tests/benchmarks/accuracy.py                     # five folds, both conditions, a Markdown report
     python tests/benchmarks/accuracy.py --prior none --features punct      # without more text, without morphology
     python tests/benchmarks/accuracy.py --english           # the shipped `en` on calls that it was not trained on
+    python tests/benchmarks/accuracy.py --poleval2022       # conversations: `pl` as it is, and five folds on its prior
     python tests/benchmarks/accuracy.py --gate              # one fold, exits 1 below the floors (CI)
 
 Reads the data folder from --data or CRFPUNCT_DATA (default ../shared/data). Folds are made of whole documents, by
@@ -29,6 +30,7 @@ from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.formats.clntmstmp import Times
 from crfpunct.scoring import poleval
+from crfpunct.scoring.poleval import PolevalCounts
 from crfpunct.training import (
     FoldScore,
     Options,
@@ -37,6 +39,7 @@ from crfpunct.training import (
     cross_validate,
     lowered,
     score_fold,
+    score_held_out,
     together,
     without_times,
 )
@@ -94,6 +97,54 @@ def english(data: Path) -> None:
         )
 
 
+def conversations(data: Path, shipped: str, options: Options, folds: int, conditions: Sequence[str]) -> None:
+    """PolEval 2022: what the shipped model scores there as it is, and what is learned of other conversations."""
+    folder = data / "poleval2022" / "train"
+    segments = lowered(list(formats.read_punctuated(folder)))
+    gold = [" ".join(document.words) for document in formats.read(folder / "expected.tsv", "wikipunct")]
+    parts = parts_by_audio(segments, folds)
+    punctuator = load(shipped).punctuator
+    assert punctuator is not None
+    for condition in conditions:
+        timed = CONDITIONS[condition]
+        texts = [replace(segment, marks=None) for segment in (segments if timed else without_times(segments))]
+        start = time.perf_counter()
+        found = punctuator.marks(texts)
+        seconds = time.perf_counter() - start
+        untrained = FoldScore(0, 0, len(texts), against(gold, segments, found), seconds, [], np.zeros(0))
+        report(f"{condition}, {shipped} as it is", [untrained])
+        scores = []
+        for fold, held_out in enumerate(parts):
+            train = [i for other in parts if other is not held_out for i in other]
+            score = score_held_out([segments[i] for i in train], [segments[i] for i in held_out], fold, timed, options)
+            # The task's own lines, which split a few words otherwise than its input.
+            counts = against([gold[i] for i in held_out], [segments[i] for i in held_out], score.found)
+            scores.append(replace(score, counts=counts))
+        report(condition, scores)
+
+
+def parts_by_audio(segments: Sequence[Document], folds: int) -> list[list[int]]:
+    """The places of the segments in each fold: whole recordings, the longest first, each where fewest words are yet."""
+    recordings: dict[str, list[int]] = {}
+    for place, segment in enumerate(segments):
+        recordings.setdefault(segment.id.rpartition(" ")[0], []).append(place)
+    words = {audio: sum(len(segments[i].words) for i in places) for audio, places in recordings.items()}
+    parts: list[list[int]] = [[] for _ in range(folds)]
+    sizes = [0] * folds
+    for audio in sorted(recordings, key=lambda audio: (-words[audio], audio)):
+        fold = sizes.index(min(sizes))
+        parts[fold] += recordings[audio]
+        sizes[fold] += words[audio]
+    return parts
+
+
+def against(gold: Sequence[str], documents: Sequence[Document], found: Sequence[Sequence[str]]) -> PolevalCounts:
+    """Counts of the marks found for documents against the lines of a gold file."""
+    return poleval.counts(
+        gold, [" ".join(marks.attach(d.words, given)) for d, given in zip(documents, found, strict=True)]
+    )
+
+
 def report(condition: str, folds: Sequence[FoldScore]) -> None:
     """A table of the folds, and one of the marks with all folds taken together."""
     scores = {rule: [fold.counts.weighted_f1(rule) for fold in folds] for rule in poleval.RULES}
@@ -125,13 +176,17 @@ def main() -> int:
     parser.add_argument("--condition", choices=CONDITIONS, action="append", help="default: both")
     parser.add_argument("--gate", action="store_true", help="one fold of each condition against its floor")
     parser.add_argument("--english", action="store_true", help="score the shipped English model on held-out calls")
+    parser.add_argument("--poleval2022", action="store_true", help="score on conversations, folds by recording")
     arguments = parser.parse_args()
     if arguments.english:
         english(arguments.data)
         return 0
-    documents = corpus(arguments.data)
     prior = None if arguments.prior == "none" else prior_of(arguments.prior)
     options = Options(arguments.features, prior=prior)
+    if arguments.poleval2022:
+        conversations(arguments.data, "pl", options, arguments.folds, arguments.condition or list(CONDITIONS))
+        return 0
+    documents = corpus(arguments.data)
     failed = False
     for condition in arguments.condition or CONDITIONS:
         timed = CONDITIONS[condition]

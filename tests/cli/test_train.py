@@ -14,7 +14,7 @@ import crfpunct
 from crfpunct import marks, model_folder
 from crfpunct.cli import main
 from crfpunct.document import Document
-from crfpunct.training import like_speech
+from crfpunct.training import heard, like_speech
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 FEATURES = """
@@ -375,3 +375,12 @@ def test_progress_is_told_to_whoever_asks(corpus):
     assert steps[-1].loss < steps[1].loss
     assert all(step.limit == 7 for step in steps)
     assert np.isfinite([step.loss for step in steps[1:]]).all()
+
+
+def test_words_that_come_apart_from_their_labels_are_taken_as_they_are(tmp_path):
+    """A tokeniser's ``'s`` is looked up as ``'s`` when it is tagged; written text has no such words."""
+    (tmp_path / "a.conll").write_text("it\tO\n's\tO\n\"\tO\nso\tPERIOD\n", encoding="utf-8")
+    (tmp_path / "a.txt").write_text("'tis \"so\".\n", encoding="utf-8")
+    assert [document.words for document in heard(tmp_path / "a.conll")] == [["it", "'s", '"', "so"]]
+    assert [document.words for document in heard(tmp_path / "a.conll", "conll:1,2")] == [["it", "'s", '"', "so"]]
+    assert [document.words for document in heard(tmp_path / "a.txt")] == [["tis", "so"]]

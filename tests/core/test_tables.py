@@ -609,7 +609,7 @@ def test_packed_rows_are_a_dictionary(pairs, random):
     first, second = np.array(queries, dtype=np.int32).T
     assert packed.find(first, second).tolist() == [expected.get(query, 0) for query in queries]
     # Searched at first, packed later, always the same.
-    both = Pairs(*np.array(ordered, dtype=np.int64).reshape(-1, 2).T, size)
+    both = Pairs(*np.array(ordered, dtype=np.int64).reshape(-1, 2).T, (highest + 1, size))
     both._left = len(queries)
     for is_packed in (False, True):
         assert both.find(first, second).tolist() == packed.find(first, second).tolist()
