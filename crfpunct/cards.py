@@ -60,7 +60,10 @@ def _part_of_card(task: Task, entry: Mapping[str, Any]) -> list[str]:
         "|---|---|---|---|---|---|---|",
     ]
     for name, chain in entry.get("chains", {"case": entry}).items():
-        labels = " ".join(f"`{label}`" for label in chain["labels"] if label)
+        labels = " ".join(f"`{label}`" for label in chain["labels"] if label and OF_SENTENCE not in label)
+        split = [label.partition(OF_SENTENCE)[2] for label in chain["labels"] if OF_SENTENCE in label]
+        if split:
+            labels += f"; sentences with {' '.join(f'`{mark}`' for mark in split)} apart"
         options = chain["options"]
         lines.append(
             f"| {_CHAIN_TITLES.get(name, name)} | {labels} | {chain['attributes']:,} | {options['c1']:g} "
