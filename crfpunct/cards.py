@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from crfpunct.chain import OF_SENTENCE
 from crfpunct.scoring import poleval
 
 Task = Literal["punct", "case"]
