@@ -74,7 +74,7 @@ class Pairs:
     """
 
     def __init__(self, first: IntArray, second: IntArray, sizes: tuple[int, int]) -> None:
-        """From distinct pairs; sizes: what first and second numbers are less than, here and where they are looked up."""
+        """From distinct pairs; sizes: what first and second numbers are less than, here and when looked up."""
         # Rows are those of the numbers that have the fewest partners each: short ones find their place quickly.
         self._swapped = _longest(second) < _longest(first)
         if self._swapped:
