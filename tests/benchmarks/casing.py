@@ -5,9 +5,9 @@
     python tests/benchmarks/casing.py --language en --model models/en --folds 0   # a model that is there, not trained
 
 English: the validation file of the Wikipedia truecasing benchmark, cross-validated over sentences. Polish: NKJP, by
-document; the true marks given, and the marks of a punctuation model (--model). A model that is there is scored on
-English as a whole, and for Polish on the transcripts of PolEval 2022 (training part), neither of which is in its
-training data. Reads the data folder from --data or CRFPUNCT_DATA (default ../shared/data).
+document. The true marks are given; with --model also the marks of a punctuation model, which must not have read the
+texts. A model that is there is scored on English as a whole, and for Polish on the transcripts of PolEval 2022
+(training part), neither of which is in its training data, with the true marks and with its own. Reads the data folder from --data or CRFPUNCT_DATA (default ../shared/data).
 
 Baselines: the most frequent form of each word in the training folds; and that with a capital at sentence starts.
 """
@@ -96,11 +96,21 @@ def report(name: str, documents: Sequence[Document], folds: int, features: str, 
 
 def report_model(name: str, documents: Sequence[Document], model: str) -> None:
     """Score a model as it is and print one table."""
-    truecaser = crfpunct.load(model).truecaser
+    restorer, texts = crfpunct.load(model), lowered(documents)
+    truecaser, punctuator = restorer.truecaser, restorer.punctuator
     assert truecaser is not None, f"{model} has no case part"
-    found = truecaser.words(lowered(documents))
-    triples = [(d.words, words, d.marks or []) for d, words in zip(documents, found, strict=True)]
-    show(name, documents, {f"model {Path(model).name}, true marks": [casing.count_same_words(triples)]})
+    given = {"true marks": texts}
+    if punctuator is not None:
+        marks = punctuator.marks([replace(document, marks=None) for document in texts])
+        given["its own marks"] = [replace(d, marks=found) for d, found in zip(texts, marks, strict=True)]
+    counts = {}
+    for how, marked in given.items():
+        triples = [
+            (document.words, words, document.marks or [])
+            for document, words in zip(documents, truecaser.words(marked), strict=True)
+        ]
+        counts[f"model {Path(model).name}, {how}"] = [casing.count_same_words(triples)]
+    show(name, documents, counts)
 
 
 def show(name: str, documents: Sequence[Document], counts: Mapping[str, Sequence[np.ndarray]]) -> None:
@@ -125,22 +135,23 @@ def main() -> None:
     parser.add_argument("--language", choices=["en", "pl"], action="append", help="default: both")
     parser.add_argument("--folds", type=int, default=5, help="0: score --model as it is")
     parser.add_argument("--features", help="default: en-case, case")
-    parser.add_argument("--model", help="whose marks are used for Polish (default pl), or what is scored (--folds 0)")
+    parser.add_argument("--model", help="whose marks are used for Polish, too, or what is scored (--folds 0)")
     arguments = parser.parse_args()
     for language in arguments.language or ["en", "pl"]:
-        model = arguments.model or language
         if arguments.folds == 0:
             read, name = (
                 (english, "English (Wikipedia, validation)")
                 if language == "en"
                 else (polish_talk, "Polish (conversations, PolEval 2022)")
             )
-            report_model(name, read(arguments.data), model)
+            report_model(name, read(arguments.data), arguments.model or language)
         elif language == "en":
             features = arguments.features or "en-case"
             report("English (Wikipedia, validation)", english(arguments.data), arguments.folds, features, None)
         else:
-            report("Polish (NKJP)", polish(arguments.data), arguments.folds, arguments.features or "case", model)
+            report(
+                "Polish (NKJP)", polish(arguments.data), arguments.folds, arguments.features or "case", arguments.model
+            )
 
 
 if __name__ == "__main__":
