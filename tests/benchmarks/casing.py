@@ -7,7 +7,8 @@
 English: the validation file of the Wikipedia truecasing benchmark, cross-validated over sentences. Polish: NKJP, by
 document. The true marks are given; with --model also the marks of a punctuation model, which must not have read the
 texts. A model that is there is scored on English as a whole, and for Polish on the transcripts of PolEval 2022
-(training part), neither of which is in its training data, with the true marks and with its own. Reads the data folder from --data or CRFPUNCT_DATA (default ../shared/data).
+(training part), neither of which is in its training data, with the true marks and with its own. Reads the data folder
+from --data or CRFPUNCT_DATA (default ../shared/data).
 
 Baselines: the most frequent form of each word in the training folds; and that with a capital at sentence starts.
 """
