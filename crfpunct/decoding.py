@@ -75,8 +75,10 @@ def viterbi_at(
     last[starts[some] + lengths[some] - 1] = True
     # Runs of neighbouring places of one document. A run borders on tokens of label 0, or on the document's edge, where
     # there is no transition.
-    begins = np.flatnonzero(np.r_[True, (np.diff(places) != 1) | first[places[1:]]])
-    ends = np.r_[begins[1:], len(places)] - 1
+    begin = np.ones(len(places) + 1, dtype=bool)
+    begin[1:-1] = (places[1:] - places[:-1] != 1) | first[places[1:]]
+    begins = begin.nonzero()[0]
+    begins, ends = begins[:-1], begins[1:] - 1
     scores[begins] += np.where(first[places[begins]][:, None], 0.0, transition[0])
     scores[ends] += np.where(last[places[ends]][:, None], 0.0, transition[:, 0])
     best[places] = _viterbi_runs(scores, transition, ends - begins + 1, begins)

@@ -96,8 +96,10 @@ class Pairs:
         self._given = first, second
         self._size = sizes[1]
         keys = first * self._size + second
-        self._order = np.argsort(keys).astype(np.int32)
-        self._sorted = keys[self._order]
+        order = np.argsort(keys)
+        # One more, larger than any, so that every search ends at one.
+        self._sorted = np.append(keys[order], np.iinfo(np.int64).max)
+        self._places = np.append(1 + order, 0).astype(np.int32)
         self._left = _SEARCHES
         self._packed: Packed | None = None
 
@@ -117,11 +119,13 @@ class Pairs:
         return self._packed.find(first, second)
 
     def _searched(self, first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.int32]:
-        if len(self._sorted) == 0:
-            return np.zeros(len(first), dtype=np.int32)
-        keys = first.astype(np.int64) * self._size + second
-        place = np.minimum(np.searchsorted(self._sorted, keys), len(self._sorted) - 1)
-        return np.where(self._sorted[place] == keys, 1 + self._order[place], 0).astype(np.int32)
+        # As few steps as can be: for a short text, each costs as much for one word as for all.
+        keys = first * np.int64(self._size)
+        keys += second
+        at = self._sorted.searchsorted(keys)
+        found = self._places.take(at)
+        found *= self._sorted.take(at) == keys
+        return found
 
 
 def _longest(numbers: IntArray) -> int:

@@ -282,7 +282,7 @@ class Tables:
         for low in range(layout.reach, end, BLOCK_POSITIONS):
             block = _Block(layout, low, min(low + BLOCK_POSITIONS, end), self._no_weights)
             for offset, rows in layout.rows.scores.items():
-                block.add(rows, block.types(offset, offset))
+                block.add(rows, block.types(offset))
             for product in self._products:
                 block.add(product.table, product.key(block))
             for number, crossing in enumerate(self._crossings):
@@ -330,24 +330,24 @@ class _Block:
         self._scores = _zeros(high - low + 2 * self._room, no_weights)
         self.scores = self._scores[self._room : len(self._scores) - self._room]
         self._all = slice(low - layout.reach, high + layout.reach)
+        self._end = high - low + layout.reach
         # Index arrays of another type would be converted at every gather.
         self._types = layout.types[self._all].astype(np.intp)
         # All numbers of a word by one gather, then side by side.
         by_word = np.ascontiguousarray(layout.rows.numbers.take(self._types, axis=0).T)
-        self._values = [*(column[self._all].astype(np.int32) for column in layout.columns), *by_word]
+        self._values: list[NDArray[np.int32]] = [
+            *(column[self._all].astype(np.int32) for column in layout.columns),
+            *by_word,
+        ]
         self._addend = np.empty_like(self.scores)
 
-    def stretch(self, array: NDArray[Any], first: int, last: int) -> NDArray[Any]:
-        """The part of an array over the block and `reach` places on both of its sides."""
-        return array[self._reach + first : len(array) - self._reach + last]
-
-    def types(self, first: int, last: int) -> IntArray:
-        """The word types of a stretch."""
-        return self.stretch(self._types, first, last)
+    def types(self, offset: int) -> IntArray:
+        """The word types so many places behind those of the block."""
+        return self._types[self._reach + offset : self._end + offset]
 
     def values(self, column: int, first: int, last: int) -> NDArray[np.int32]:
         """The value numbers of a column at the places of a stretch."""
-        return self.stretch(self._values[column], first, last)
+        return self._values[column][self._reach + first : self._end + last]
 
     def add(self, table: Weights, rows: NDArray[np.integer]) -> None:
         """Add a row of a table to the scores of each place."""
@@ -626,7 +626,7 @@ class _Crossing:
 
     def row(self, block: _Block, number: int) -> NDArray[np.int32]:
         """The row of the classes' weights for each place of the block; number: of this crossing."""
-        row = block.rows.classes[number].take(block.types(self.offset, self.offset))
+        row = block.rows.classes[number].take(block.types(self.offset))
         row *= np.int32(self.rows)
         row += _product_key(block, self.columns, self.shape)
         return row
@@ -695,8 +695,11 @@ class _Node:
         assert self.pairs is not None
         first, last = self.nearest, self.furthest
         numbers = self.pairs.find(path, block.values(self.column, first + self.offset, last + self.offset))
-        places = np.flatnonzero(numbers != 0)
-        if len(places) <= _DENSE_SHARE * len(numbers):
+        known = np.count_nonzero(numbers)
+        if known == 0:
+            return
+        if known <= _DENSE_SHARE * len(numbers):
+            places = numbers.nonzero()[0]
             self._add_at(block, places + first, numbers.take(places))
             return
         for base, table in self.tables:
