@@ -7,6 +7,8 @@ Documents lie end to end in `emission`, or anywhere in it if `starts` says where
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -42,10 +44,18 @@ def viterbi(
 
 def undecided(emission: FloatArray, margin: FloatArray) -> NDArray[np.bool_]:
     """Where label 0 does not beat every rival by more than its margin (L - 1,) of `dominance`: (T,)."""
-    result = np.zeros(len(emission), dtype=bool)
-    # Column by column: numpy reduces short rows at the cost of a call for each.
-    for rival, added in zip(emission.T[1:], margin, strict=True):
-        result |= emission[:, 0] <= rival + added
+    return contested(emission[:, 1:] - emission[:, :1], margin)
+
+
+def contested(leads: NDArray[np.floating[Any]], margin: FloatArray) -> NDArray[np.bool_]:
+    """The same where only scores less that of label 0 are at hand: leads (T, L - 1) of the rivals."""
+    # Numpy reduces short rows at the cost of a call for each, so eight truth values are looked at as one number.
+    width = leads.shape[1]
+    ahead = np.zeros((len(leads), -(-width // 8) * 8), dtype=bool)
+    np.greater_equal(leads, -margin, out=ahead[:, :width])
+    result = np.zeros(len(leads), dtype=bool)
+    for eight in ahead.view(np.uint64).T:
+        result |= eight != 0
     return result
 
 
@@ -65,8 +75,10 @@ def viterbi_at(
     last[starts[some] + lengths[some] - 1] = True
     # Runs of neighbouring places of one document. A run borders on tokens of label 0, or on the document's edge, where
     # there is no transition.
-    begins = np.flatnonzero(np.r_[True, (np.diff(places) != 1) | first[places[1:]]])
-    ends = np.r_[begins[1:], len(places)] - 1
+    begin = np.ones(len(places) + 1, dtype=bool)
+    begin[1:-1] = (places[1:] - places[:-1] != 1) | first[places[1:]]
+    begins = begin.nonzero()[0]
+    begins, ends = begins[:-1], begins[1:] - 1
     scores[begins] += np.where(first[places[begins]][:, None], 0.0, transition[0])
     scores[ends] += np.where(last[places[ends]][:, None], 0.0, transition[:, 0])
     best[places] = _viterbi_runs(scores, transition, ends - begins + 1, begins)

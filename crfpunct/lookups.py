@@ -5,7 +5,9 @@ A place is 1 + the position of a key among those given; 0 stands for every other
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,8 @@ IntArray = NDArray[np.int64]
 
 #: A lookup over keys up to this is an array; over larger ones it is hashed.
 _DENSE_KEYS = 1 << 17
+#: Pairs of so few possible numbers are a plain table.
+_GRID = 1 << 14
 #: Of packed rows: those of at least so many entries are placed one by one; after so many tries a slot, room is made.
 _LONG_ROW = 16
 _TRIES = 8
@@ -23,7 +27,7 @@ _SEARCHES = 5000
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Pairs of numbers -> 1 + the pair's place among those given, 0 for any other pair.
+    """Pairs of numbers from 1 on -> 1 + the pair's place among those given, 0 for any other pair.
 
     A sparse table whose rows (the pairs of one first number) are laid over each other, each moved along until no two
     entries share a slot (row displacement: Tarjan and Yao 1979). A slot knows its owner, so that a lookup is exact
@@ -31,8 +35,9 @@ class Packed:
     """
 
     moved: NDArray[np.int32]  # by first number: where its row begins
-    owners: NDArray[np.int32]  # by slot: the first number, -1 where the slot is free
-    places: NDArray[np.int32]
+    # Owner (0 where the slot is free) and place, as one number, so that a slot is one gather; the type of its halves.
+    slots: NDArray[np.integer]
+    half: np.dtype[Any]
 
     @staticmethod
     def of(first: IntArray, second: IntArray, size: int) -> Packed:
@@ -52,29 +57,38 @@ class Packed:
         slots = np.repeat(begin_of, counts) + second
         moved = np.zeros(int(first.max(initial=0)) + 1, dtype=np.int32)
         moved[rows] = begin_of
-        owners = np.full(len(space.taken), -1, dtype=np.int32)
-        owners[slots] = first[order]
-        places = np.zeros(len(space.taken), dtype=np.int32)
-        places[slots] = 1 + order
-        return Packed(moved, owners, places)
+        is_small = max(len(moved), len(first)) < 2**16
+        halves = np.zeros((len(space.taken), 2), dtype=np.uint16 if is_small else np.uint32)
+        halves[slots] = np.stack([first[order], 1 + order], axis=1)
+        whole = halves.view(np.uint32).ravel() if is_small else halves.view(np.uint64).ravel()
+        return Packed(moved, whole, halves.dtype)
 
     def find(self, first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.int32]:
         """1 + the place of each pair, or 0."""
         # A first number beyond the last row finds that row, which another number owns.
         slots = self.moved.take(first, mode="clip")
         slots += second
-        return np.where(self.owners.take(slots) == first, self.places.take(slots), 0)
+        halves = self.slots.take(slots).view(self.half).reshape(-1, 2)
+        found: NDArray[np.int32] = halves[:, 1].astype(np.int32)
+        found *= halves[:, 0] == first
+        return found
 
 
 class Pairs:
-    """Pairs of numbers -> 1 + the pair's place among those given, 0 for any other: packed once that pays.
+    """Pairs of numbers from 1 on -> 1 + the pair's place among those given, 0 for any other: packed once that pays.
 
-    Packing takes longer than a few thousand searches, and a program that restores one line should start at once.
-    Threads can share it: two may pack at the same time, and either result will do.
+    Few numbers make a plain table. Packing takes longer than a few thousand searches, and a program that restores one
+    line should start at once. Threads can share it: two may pack at the same time, and either result will do.
     """
 
     def __init__(self, first: IntArray, second: IntArray, sizes: tuple[int, int]) -> None:
-        """From distinct pairs; sizes: what first and second numbers are less than, here and when looked up."""
+        """From distinct pairs; sizes: what first and second numbers are less than, here and in `find`."""
+        self._grid: NDArray[np.int32] | None = None
+        self._size = sizes[1]
+        if math.prod(sizes) <= _GRID:
+            self._grid = np.zeros(math.prod(sizes), dtype=np.int32)
+            self._grid[first * self._size + second] = np.arange(1, len(first) + 1)
+            return
         # Rows are those of the numbers that have the fewest partners each: short ones find their place quickly.
         self._swapped = _longest(second) < _longest(first)
         if self._swapped:
@@ -82,13 +96,19 @@ class Pairs:
         self._given = first, second
         self._size = sizes[1]
         keys = first * self._size + second
-        self._order = np.argsort(keys).astype(np.int32)
-        self._sorted = keys[self._order]
+        order = np.argsort(keys)
+        # One more, larger than any, so that every search ends at one.
+        self._sorted = np.append(keys[order], np.iinfo(np.int64).max)
+        self._places = np.append(1 + order, 0).astype(np.int32)
         self._left = _SEARCHES
         self._packed: Packed | None = None
 
     def find(self, first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.int32]:
         """1 + the place of each pair, or 0."""
+        if self._grid is not None:
+            key = first * np.int32(self._size)
+            key += second
+            return self._grid.take(key)
         if self._swapped:
             first, second = second, first
         if self._packed is None:
@@ -99,11 +119,13 @@ class Pairs:
         return self._packed.find(first, second)
 
     def _searched(self, first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.int32]:
-        if len(self._sorted) == 0:
-            return np.zeros(len(first), dtype=np.int32)
-        keys = first.astype(np.int64) * self._size + second
-        place = np.minimum(np.searchsorted(self._sorted, keys), len(self._sorted) - 1)
-        return np.where(self._sorted[place] == keys, 1 + self._order[place], 0).astype(np.int32)
+        # As few steps as can be: for a short text, each costs as much for one word as for all.
+        keys = first * np.int64(self._size)
+        keys += second
+        at = self._sorted.searchsorted(keys)
+        found = self._places.take(at)
+        found *= self._sorted.take(at) == keys
+        return found
 
 
 def _longest(numbers: IntArray) -> int:

@@ -137,12 +137,13 @@ class _ByEnding(_Listed):
         self._numbers[None] = _NOT_LISTED
         self._digits = _Digits(lexicon.endings)
         # Step (node, digit) -> node; the nodes are numbered in order of their steps, the root is 0.
+        digit, base = self._digits.of.tolist(), self._digits.base
         steps: dict[int, int] = {}
         number_at = {0: self._one("")}
         for ending, value in lexicon.endings.items():
             node = 0
             for character in reversed(ending):
-                node = steps.setdefault(node * self._digits.base + self._digits.of[ord(character)], len(steps) + 1)
+                node = steps.setdefault(node * base + digit[ord(character)], len(steps) + 1)
             number_at[node] = self._one(value)
         self._step = Lookup.of(np.array(list(steps), dtype=np.int64))
         # _NOT_LISTED where no ending ends: what a shorter one says holds on.

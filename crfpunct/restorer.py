@@ -412,10 +412,12 @@ class _Stored:
         with self._blamed():
             described, features = self._manifest["punct"]["chains"][name], self._features("punct")
             used = features.templates if name == "timed" else templates.without_pauses(features.templates)
-            return prior.read(self._content.arrays(described["file"]), described["labels"], used, features.lexicons)
+            arrays = self._content.arrays(described["file"])
+            return prior.read(arrays, described["labels"], used, features.lexicons).on_grid()
 
     def _truecaser(self) -> Truecaser:
         with self._blamed():
             described = self._manifest["case"]
             arrays = self._content.arrays(described["file"])
-            return Truecaser.from_arrays(arrays, described["labels"], self._features("case"))
+            stored = Truecaser.from_arrays(arrays, described["labels"], self._features("case"))
+            return Truecaser(stored.chain.on_grid(), stored.spelling)

@@ -1,9 +1,10 @@
 """A trained CRF compiled for tagging: documents -> emissions, about a million words a second on one core.
 
-Equal to `LinearChain.emissions`, the plain way, up to the rounding of sums in another order. What makes it fast:
+Equal to `LinearChain.emissions`, the plain way, up to the rounding of sums in another order, and less the score of the
+first label, which changes neither best paths nor probabilities. What makes it fast:
 
 1. *Rows per word type.* All templates that look at one word only are summed once per word type and offset into a
-   row of L weights; a token then costs one gather per offset. Word types get their row when they first turn up,
+   row of L - 1 weights; a token then costs one gather per offset. Word types get their row when they first turn up,
    those that training never saw from prefix, suffix and shape (`_TypeRows`); types are numbered in bounded memory
    (`word_types`).
 2. *Product tables.* Templates whose values have few combinations (pauses, kinds of words) are summed into tables over
@@ -14,7 +15,10 @@ Equal to `LinearChain.emissions`, the plain way, up to the rounding of sums in a
    same path at different offsets share it, and a longer path starts from the numbers that its first part was given.
    A step is three gathers from a packed sparse table, which cannot collide (`lookups.Pairs`); later steps, and
    sums, are taken only where the path so far is one that the model knows.
-4. *Blocks* that fit into the processor's cache, and padding between documents instead of tests for their edges.
+4. *Half the memory* that 64 bits take, wherever 32 are exact (`LinearChain.on_grid`): most time is spent in waiting for
+   rows of tables.
+5. *Large blocks*, so that what is used of a table comes into the processor's cache once for many words; and padding
+   between documents instead of tests for their edges.
 
 Positions: documents are laid end to end with `reach` edge tokens before, between and behind them.
 """
@@ -41,9 +45,10 @@ from crfpunct.templates import Template
 from crfpunct.word_types import EDGE_TYPE, Numbered, Vocabulary, WordTypes
 
 FloatArray = NDArray[np.float64]
+Weights = NDArray[np.floating[Any]]  # (…, L - 1), of the rivals of the first label, less its own; all of one precision
 IntArray = NDArray[np.int64]
 
-BLOCK_POSITIONS = 8192
+BLOCK_POSITIONS = 1 << 16
 #: An observation with at most so many values may be crossed with words.
 _FEW_VALUES = 32
 #: One with at most so many values may be part of a product table. A template may have one of so many rows to itself;
@@ -78,16 +83,18 @@ class Tables:
             for template in templates
             for o, _ in template.use
         }
+        weights_of = chain.leads()
+        self._no_weights = weights_of[:0]
         self._products: list[_Product] = []
         self._crossings: list[_Crossing] = []
         self._trie: dict[Observation, _Node] = {}
-        one_word: list[tuple[Template, list[IntArray], FloatArray]] = []
-        products: list[tuple[Template, list[IntArray], FloatArray]] = []
+        one_word: list[tuple[Template, list[IntArray], Weights]] = []
+        products: list[tuple[Template, list[IntArray], Weights]] = []
         for template, keys, first in zip(templates, chain.index.keys, chain.index.first_ids(), strict=True):
             if len(keys) == 0:
                 continue
             parts = split_keys(keys, chain.index.radices(template))
-            weights = chain.weights[first : first + len(keys)]
+            weights = weights_of[first : first + len(keys)]
             few = [i for i, (o, _) in enumerate(template.use) if self._is_small(o)]
             many_at = sorted({template.use[i][1] for i in range(len(parts)) if i not in few})
             if len({offset for _, offset in template.use}) == 1 and not any(o.by_token for o, _ in template.use):
@@ -113,7 +120,7 @@ class Tables:
         for node in self._nodes:
             for step in node.walk():
                 step.compile(column_of)
-        self._words = _Words(chain, one_word, per_type, self._crossings)
+        self._words = _Words(chain, one_word, per_type, self._crossings, self._no_weights)
         self._cache: _TypeRows | None = None
         self._lock = threading.Lock()
 
@@ -129,29 +136,29 @@ class Tables:
     def _rows(self, places: Iterable[Place]) -> int:
         return math.prod(self.sizes[o] for o, _ in places)
 
-    def _add_to_product(self, template: Template, parts: list[IntArray], weights: FloatArray) -> None:
+    def _add_to_product(self, template: Template, parts: list[IntArray], weights: Weights) -> None:
         """Into the first table that has its places or stays small enough with them, else into a new one."""
         for product in self._products:
             if product.rows_with(template, self.sizes) <= max(_SHARED_ROWS, len(product.table)):
                 break
         else:
-            product = _Product(self.labels)
+            product = _Product(self._no_weights)
             self._products.append(product)
         product.add(template, parts, weights, self.sizes)
 
     def _add_to_crossing(
-        self, template: Template, parts: list[IntArray], weights: FloatArray, offset: int, places: frozenset[Place]
+        self, template: Template, parts: list[IntArray], weights: Weights, offset: int, places: frozenset[Place]
     ) -> None:
         """Into the first crossing of the same places that has room for its keys, else into a new one."""
         for crossing in self._crossings:
             if crossing.offset == offset and places == set(crossing.places) and crossing.has_room(len(weights)):
                 break
         else:
-            crossing = _Crossing(offset, places, self.sizes, self.labels)
+            crossing = _Crossing(offset, places, self.sizes, self._no_weights)
             self._crossings.append(crossing)
         crossing.add(template, parts, weights)
 
-    def _add_to_trie(self, template: Template, parts: list[IntArray], weights: FloatArray) -> None:
+    def _add_to_trie(self, template: Template, parts: list[IntArray], weights: Weights) -> None:
         """Words with many values first, by offset, because they rule most places out; then the others."""
         order = sorted(range(len(parts)), key=lambda i: (self._is_small(template.use[i][0]), template.use[i][1], i))
         (first, base), *rest = [template.use[i] for i in order]
@@ -185,9 +192,9 @@ class Tables:
         """The number of the best state at every position (P,), and the documents' starts and lengths (D,) in it."""
         layout = self._lay_out(documents, numbered)
         open_places, open_scores = [], []
-        for low, scores in self._blocks(layout):
-            places = np.flatnonzero(self._undecided(scores) & layout.inside[low : low + len(scores)])
-            open_scores.append(scores.take(places, axis=0) + self.chain.bias)
+        for low, leads in self._blocks(layout):
+            places = np.flatnonzero(self._contested(leads) & layout.inside[low : low + len(leads)])
+            open_scores.append(self._scores(leads.take(places, axis=0)) + self.chain.bias)
             open_places.append(places + low)
         best = decoding.viterbi_at(
             np.concatenate(open_places),
@@ -199,20 +206,28 @@ class Tables:
         )
         return best, layout.starts, layout.lengths
 
-    def _undecided(self, scores: FloatArray) -> NDArray[np.bool_]:
+    def _contested(self, leads: Weights) -> NDArray[np.bool_]:
         if len(self.chain.distinct) < self.labels:  # no state of the neutral label wins by that much
-            return np.ones(len(scores), dtype=bool)
-        return decoding.undecided(scores, self._margin)
+            return np.ones(len(leads), dtype=bool)
+        return decoding.contested(leads, self._margin)
 
     def emissions(
         self, documents: Sequence[Document], numbered: Numbered | None = None
     ) -> tuple[FloatArray, IntArray, IntArray]:
-        """The score of every state at every position (P, L), and the documents' starts and lengths (D,) in it."""
+        """The score of every state, less that of the first one, at every position (P, L); and starts and lengths (D,).
+
+        These say where the documents are in it.
+        """
         layout = self._lay_out(documents, numbered)
         result = np.zeros((len(layout.types), self.labels))
-        for low, scores in self._blocks(layout):
-            result[low : low + len(scores)] = scores
+        for low, leads in self._blocks(layout):
+            result[low : low + len(leads)] = self._scores(leads)
         return result, layout.starts, layout.lengths
+
+    def _scores(self, leads: Weights) -> FloatArray:
+        scores = np.zeros((len(leads), self.labels))
+        scores[:, 1:] = leads
+        return scores
 
     def marginals(self, documents: Sequence[Document], numbered: Numbered | None = None) -> list[FloatArray]:
         """Per document the probability of every distinct label at every token (T, K), at the chain's temperature."""
@@ -260,22 +275,23 @@ class Tables:
                 pauses = Pauses(_times(documents, lengths), rows.characters.take(numbered.types), lengths)
             listed = None
             if observation.is_distance:
-                listed = rows.numbers[self._words.per_type.index(observation.listed)].take(numbered.types) != UNSEEN
+                column = self._words.per_type.index(observation.listed)
+                listed = rows.numbers[:, column].take(numbered.types) != UNSEEN
             yield observation.of_pauses(pauses, listed)
 
-    def _blocks(self, layout: _Layout) -> Iterator[tuple[int, FloatArray]]:
-        """Emissions, block by block: the position of the first row, and scores (positions, L)."""
+    def _blocks(self, layout: _Layout) -> Iterator[tuple[int, Weights]]:
+        """Emissions less the first label's, block by block: the position of the first row, and (positions, L - 1)."""
         end = len(layout.types) - layout.reach
         if end <= layout.reach:
-            yield layout.reach, np.zeros((0, self.labels))
+            yield layout.reach, self._no_weights
         for low in range(layout.reach, end, BLOCK_POSITIONS):
-            block = _Block(layout, low, min(low + BLOCK_POSITIONS, end), self.labels)
+            block = _Block(layout, low, min(low + BLOCK_POSITIONS, end), self._no_weights)
             for offset, rows in layout.rows.scores.items():
-                block.add(rows, block.types(offset, offset))
+                block.add(rows, block.types(offset))
             for product in self._products:
                 block.add(product.table, product.key(block))
             for number, crossing in enumerate(self._crossings):
-                block.add(layout.rows.crossed[number].reshape(-1, self.labels), crossing.row(block, number))
+                block.add(layout.rows.crossed[number], crossing.row(block, number))
             for node in self._nodes:
                 node.add_scores(block)
             yield low, block.scores
@@ -306,54 +322,50 @@ class _Layout:
 
 
 class _Block:
-    """The positions low … high - 1 of a layout while their scores (high - low, L) are summed up.
+    """The positions low … high - 1 of a layout while their scores (high - low, L - 1) are summed up.
 
     A stretch of the block is given by how far its first and last place are from the block's own.
     """
 
-    def __init__(self, layout: _Layout, low: int, high: int, labels: int) -> None:
+    def __init__(self, layout: _Layout, low: int, high: int, no_weights: Weights) -> None:
         self.rows = layout.rows
         self._reach = layout.reach
         # A path that begins in reach of the block may belong to a place beyond its ends: there is room for its score.
         self._room = 2 * layout.reach
-        self._scores = np.zeros((high - low + 2 * self._room, labels))
+        self._scores = _zeros(high - low + 2 * self._room, no_weights)
         self.scores = self._scores[self._room : len(self._scores) - self._room]
         self._all = slice(low - layout.reach, high + layout.reach)
+        self._end = high - low + layout.reach
         # Index arrays of another type would be converted at every gather.
         self._types = layout.types[self._all].astype(np.intp)
-        self._columns = layout.columns
-        self._values: dict[int, NDArray[np.int32]] = {}
+        # All numbers of a word by one gather, then side by side.
+        by_word = np.ascontiguousarray(layout.rows.numbers.take(self._types, axis=0).T)
+        self._values: list[NDArray[np.int32]] = [
+            *(column[self._all].astype(np.int32) for column in layout.columns),
+            *by_word,
+        ]
         self._addend = np.empty_like(self.scores)
 
-    def stretch(self, array: NDArray[Any], first: int, last: int) -> NDArray[Any]:
-        """The part of an array over the block and `reach` places on both of its sides."""
-        return array[self._reach + first : len(array) - self._reach + last]
-
-    def types(self, first: int, last: int) -> IntArray:
-        """The word types of a stretch."""
-        return self.stretch(self._types, first, last)
+    def types(self, offset: int) -> IntArray:
+        """The word types so many places behind those of the block."""
+        return self._types[self._reach + offset : self._end + offset]
 
     def values(self, column: int, first: int, last: int) -> NDArray[np.int32]:
         """The value numbers of a column at the places of a stretch."""
-        if column not in self._values:
-            if column < len(self._columns):
-                self._values[column] = self._columns[column][self._all].astype(np.int32)
-            else:
-                self._values[column] = self.rows.numbers[column - len(self._columns)].take(self._types)
-        return self.stretch(self._values[column], first, last)
+        return self._values[column][self._reach + first : self._end + last]
 
-    def add(self, table: FloatArray, rows: NDArray[np.integer]) -> None:
-        """Add a row of a table (…, L) to the scores of each place."""
+    def add(self, table: Weights, rows: NDArray[np.integer]) -> None:
+        """Add a row of a table to the scores of each place."""
         # The rows are known to be in the table; numpy would check them into a copy.
         table.take(rows, axis=0, out=self._addend, mode="clip")
         self.scores += self._addend
 
     def values_at(self, column: int, places: IntArray) -> NDArray[np.int32]:
         """The value numbers of a column at some places; without meaning where a place is beyond the block's reach."""
-        self.values(column, 0, 0)
-        return self._values[column].take(places + self._reach, mode="clip")
+        values: NDArray[np.int32] = self._values[column].take(places + self._reach, mode="clip")
+        return values
 
-    def add_at(self, table: FloatArray, rows: NDArray[np.integer], places: IntArray) -> None:
+    def add_at(self, table: Weights, rows: NDArray[np.integer], places: IntArray) -> None:
         """Add rows of a table to the scores of some places, each named once."""
         places = places + self._room
         scores = self._scores.take(places, axis=0)
@@ -364,26 +376,30 @@ class _Block:
 # ---------------------------------------------------------------- 1. rows per word type
 
 
+def _zeros(rows: int, like: Weights) -> Weights:
+    return np.zeros((rows, like.shape[1]), dtype=like.dtype)
+
+
 @dataclass(slots=True)
 class _Rows:
     """What the word types contribute, by type number (capacity, …); row 0 is the edge of a document.
 
-    scores: per offset, the summed weights (capacity, L). classes: per crossing the word's class. numbers: per
-    column of word observations the value number. characters: length of the normal form. crossed: per crossing, the
-    weights of its classes (classes, L · rows).
+    scores: per offset, the summed weights. classes: per crossing the word's class. numbers (capacity, columns): the
+    value number in each column of word observations. characters: length of the normal form. crossed: per crossing, the
+    weights of its classes, so many rows for each.
     """
 
-    scores: dict[int, FloatArray]
+    scores: dict[int, Weights]
     classes: list[NDArray[np.int32]]
-    numbers: list[NDArray[np.int32]]
+    numbers: NDArray[np.int32]
     characters: NDArray[np.int32]
-    crossed: list[FloatArray]
+    crossed: list[Weights]
 
     def by_type(self) -> Iterator[NDArray[np.generic]]:
         """All arrays that have a row per type."""
         yield from self.scores.values()
         yield from self.classes
-        yield from self.numbers
+        yield self.numbers
         yield self.characters
 
 
@@ -393,11 +409,12 @@ class _Words:
     def __init__(
         self,
         chain: LinearChain,
-        one_word: Sequence[tuple[Template, list[IntArray], FloatArray]],
+        one_word: Sequence[tuple[Template, list[IntArray], Weights]],
         per_type: Sequence[Observation],
         crossings: Sequence[_Crossing],
+        no_weights: Weights,
     ) -> None:
-        self.labels = len(chain.states)
+        self.no_weights = no_weights
         self.crossings = crossings
         self.per_type = per_type
         used = [o for template, _, _ in one_word for o, _ in template.use]
@@ -407,25 +424,25 @@ class _Words:
         self.sizes = {o: FIRST_VALUE + len(values[o]) for o in self.observations}
         self.numberings = {o: numbering(o, values[o], chain.index.lexicons) for o in self.observations}
         # Per offset: (observations, table of weights by value number) or, for several observations, a lookup of keys.
-        self.by_offset: dict[int, list[tuple[tuple[Observation, ...], Lookup | None, FloatArray]]] = {}
+        self.by_offset: dict[int, list[tuple[tuple[Observation, ...], Lookup | None, Weights]]] = {}
         for template, parts, weights in one_word:
             observations = tuple(o for o, _ in template.use)
             entries = self.by_offset.setdefault(template.use[0][1], [])
             if len(observations) == 1:
-                table = np.zeros((FIRST_VALUE + len(chain.index.values[observations[0]]), self.labels))
+                table = _zeros(FIRST_VALUE + len(chain.index.values[observations[0]]), no_weights)
                 table[parts[0]] = weights
                 entries.append((observations, None, table))
             else:
                 lookup = Lookup.of(self._mixed(parts, observations))
-                entries.append((observations, lookup, np.vstack([np.zeros((1, self.labels)), weights])))
+                entries.append((observations, lookup, np.vstack([_zeros(1, no_weights), weights])))
 
     def empty(self, capacity: int) -> _Rows:
         return _Rows(
-            {offset: np.zeros((capacity, self.labels)) for offset in self.by_offset},
+            {offset: _zeros(capacity, self.no_weights) for offset in self.by_offset},
             [np.zeros(capacity, dtype=np.int32) for _ in self.crossings],
-            [np.zeros(capacity, dtype=np.int32) for _ in self.per_type],
+            np.zeros((capacity, len(self.per_type)), dtype=np.int32),
             np.zeros(capacity, dtype=np.int32),
-            [],
+            [_zeros(0, self.no_weights) for _ in self.crossings],
         )
 
     def fill(self, rows: _Rows, span: slice, numbers: Mapping[Observation, NDArray[np.int32]]) -> None:
@@ -440,8 +457,8 @@ class _Words:
                     ids = lookup.find(self._mixed(parts, observations))
                     ids[np.any([part == UNSEEN for part in parts], axis=0)] = 0
                     scores += table.take(ids, axis=0)
-        for column, o in zip(rows.numbers, self.per_type, strict=True):
-            column[span] = numbers[o]
+        for column, o in enumerate(self.per_type):
+            rows.numbers[span, column] = numbers[o]
 
     def _mixed(self, parts: Sequence[IntArray], observations: Sequence[Observation]) -> IntArray:
         key = np.zeros(len(parts[0]), dtype=np.int64)
@@ -460,7 +477,6 @@ class _TypeRows:
         self._rows = words.empty(_ROOM)
         # Per crossing: the numbers of a word that its templates look at, mixed into one key -> class.
         self._classes: list[dict[int, int]] = [{} for _ in words.crossings]
-        self._rows.crossed = [np.zeros((0, crossing.rows * words.labels)) for crossing in words.crossings]
         edge = dict.fromkeys(words.observations, np.full(1, EDGE, dtype=np.int32))
         self._fill(slice(0, 1), edge)
 
@@ -487,12 +503,13 @@ class _TypeRows:
             if len(known) > before:
                 fresh = keys[np.array(classes) >= before]
                 table = self._rows.crossed[i]
-                if len(known) > len(table):
+                begin, end = before * crossing.rows, len(known) * crossing.rows
+                if end > len(table):
                     # Doubled, so that growing costs little per class; rows given out before stay valid.
-                    grown = np.zeros((max(2 * len(table), len(known)), table.shape[1]))
-                    grown[:before] = table[:before]
+                    grown = _zeros(max(2 * len(table), end), table)
+                    grown[:begin] = table[:begin]
                     self._rows.crossed[i] = table = grown
-                table[before : len(known)] = crossing.weights_of(fresh)
+                table[begin:end] = crossing.weights_of(fresh)
 
     def _grown(self, capacity: int) -> _Rows:
         rows, old = self._words.empty(capacity), self._rows
@@ -508,33 +525,32 @@ class _TypeRows:
 class _Product:
     """Templates over a few small observations, summed into one table over the product of their values."""
 
-    def __init__(self, labels: int) -> None:
+    def __init__(self, no_weights: Weights) -> None:
         self.places: list[Place] = []
         self.columns: list[tuple[int, int]] = []  # the places' columns and offsets, once all are in
-        self.table = np.zeros((1, labels))  # reshaped to one axis per place while it grows
+        self.table = _zeros(1, no_weights)  # reshaped to one axis per place while it grows
         self.shape: list[int] = []
 
     def rows_with(self, template: Template, sizes: Mapping[Observation, int]) -> int:
         return math.prod(sizes[o] for o, _ in dict.fromkeys([*self.places, *template.use]))
 
     def add(
-        self, template: Template, parts: list[IntArray], weights: FloatArray, sizes: Mapping[Observation, int]
+        self, template: Template, parts: list[IntArray], weights: Weights, sizes: Mapping[Observation, int]
     ) -> None:
-        labels = self.table.shape[1]
         for place in template.use:
             if place not in self.places:
                 size = sizes[place[0]]
                 self.places.append(place)
                 self.shape.append(size)
                 self.table = np.repeat(self.table, size, axis=0)
-        grid = self.table.reshape(*self.shape, labels)
+        grid = self.table.reshape(*self.shape, self.table.shape[1])
         index: list[IntArray | slice] = [slice(None)] * len(self.places)
         # One axis per place: those of the template are indexed by its attributes, the others take all values.
         axes = [self.places.index(place) for place in template.use]
         moved = np.moveaxis(grid, axes, range(len(axes)))
         index = list(parts)
         extra = moved.ndim - len(axes) - 1
-        moved[tuple(index)] += weights.reshape(len(weights), *([1] * extra), labels)
+        moved[tuple(index)] += weights.reshape(len(weights), *([1] * extra), weights.shape[1])
 
     def key(self, block: _Block) -> NDArray[np.int32]:
         """The row of the table for each place of the block."""
@@ -557,18 +573,20 @@ class _Crossing:
     one key are its class. Most words have no number of their own, only that of a suffix, so classes are few.
     """
 
-    def __init__(self, offset: int, places: frozenset[Place], sizes: Mapping[Observation, int], labels: int) -> None:
+    def __init__(
+        self, offset: int, places: frozenset[Place], sizes: Mapping[Observation, int], no_weights: Weights
+    ) -> None:
         self.offset = offset
         self.places = sorted(places, key=str)
         self.columns: list[tuple[int, int]] = []  # as in `_Product`
         self.shape = [sizes[o] for o, _ in self.places]
         self.rows = math.prod(self.shape)
         self._sizes = sizes
-        self._labels = labels
-        # (word observations, lookup of their mixed values, weights by number (numbers, rows, L))
-        self._entries: list[tuple[list[Observation], Lookup, FloatArray]] = []
+        self._no_weights = no_weights
+        # (word observations, lookup of their mixed values, weights by number, (numbers, rows, …))
+        self._entries: list[tuple[list[Observation], Lookup, Weights]] = []
 
-    def add(self, template: Template, parts: list[IntArray], weights: FloatArray) -> None:
+    def add(self, template: Template, parts: list[IntArray], weights: Weights) -> None:
         word = [i for i, place in enumerate(template.use) if place not in self.places]
         observations = [template.use[i][0] for i in word]
         keys = self._mix([parts[i] for i in word], observations)
@@ -576,7 +594,7 @@ class _Crossing:
         row = np.zeros(len(keys), dtype=np.int64)
         for place, size in zip(self.places, self.shape, strict=True):
             row = row * size + parts[template.use.index(place)]
-        table = np.zeros((len(distinct) + 1, self.rows, self._labels))
+        table = np.zeros((len(distinct) + 1, self.rows, weights.shape[1]), dtype=weights.dtype)
         table[numbers + 1, row] = weights
         self._entries.append((observations, Lookup.of(distinct), table))
 
@@ -603,17 +621,17 @@ class _Crossing:
             key = key * len(table) + found
         return key
 
-    def weights_of(self, keys: IntArray) -> FloatArray:
-        """The summed weights of classes, (classes, rows · L)."""
-        total = np.zeros((len(keys), self.rows * self._labels))
+    def weights_of(self, keys: IntArray) -> Weights:
+        """The summed weights of classes, so many rows for each."""
+        total = _zeros(len(keys) * self.rows, self._no_weights)
         for _, _, table in reversed(self._entries):
             keys, numbers = np.divmod(keys, len(table))
-            total += table.reshape(len(table), -1)[numbers]
+            total += table.take(numbers, axis=0).reshape(total.shape)
         return total
 
     def row(self, block: _Block, number: int) -> NDArray[np.int32]:
         """The row of the classes' weights for each place of the block; number: of this crossing."""
-        row = block.rows.classes[number].take(block.types(self.offset, self.offset))
+        row = block.rows.classes[number].take(block.types(self.offset))
         row *= np.int32(self.rows)
         row += _product_key(block, self.columns, self.shape)
         return row
@@ -635,12 +653,12 @@ class _Node:
     size: int
     parent: _Node | None = None
     children: dict[Place, _Node] = field(default_factory=dict)
-    uses: list[tuple[int, IntArray, FloatArray]] = field(default_factory=list)
+    uses: list[tuple[int, IntArray, Weights]] = field(default_factory=list)
     keys: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     column: int = 0
     path_column: int = 0  # of the first word, for a path of two
     pairs: Pairs | None = None
-    tables: list[tuple[int, FloatArray]] = field(default_factory=list)
+    tables: list[tuple[int, Weights]] = field(default_factory=list)
     nearest: int = 0  # the least and the greatest offset of a path's first word from its mark's place
     furthest: int = 0
 
@@ -665,9 +683,9 @@ class _Node:
         self.column, self.path_column = column_of[self.observation], column_of[self.parent.observation]
         paths = len(self.parent.keys) + 1 if self.parent.parent else self.parent.size
         self.pairs = Pairs(*np.divmod(self.keys, self.size), (paths, self.size))
-        by_base: dict[int, FloatArray] = {}
+        by_base: dict[int, Weights] = {}
         for base, numbers, weights in self.uses:
-            table = by_base.setdefault(base, np.zeros((len(self.keys) + 1, weights.shape[1])))
+            table = by_base.setdefault(base, _zeros(len(self.keys) + 1, weights))
             table[numbers] += weights
         self.tables = list(by_base.items())
         bases = [base for node in self.walk() for base, _, _ in node.uses]
@@ -682,8 +700,11 @@ class _Node:
         assert self.pairs is not None
         first, last = self.nearest, self.furthest
         numbers = self.pairs.find(path, block.values(self.column, first + self.offset, last + self.offset))
-        places = np.flatnonzero(numbers != 0)
-        if len(places) <= _DENSE_SHARE * len(numbers):
+        known = np.count_nonzero(numbers)
+        if known == 0:
+            return
+        if known <= _DENSE_SHARE * len(numbers):
+            places = numbers.nonzero()[0]
             self._add_at(block, places + first, numbers.take(places))
             return
         for base, table in self.tables:

@@ -39,11 +39,13 @@ import itertools
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from crfpunct.errors import TemplateError
 from crfpunct.files import read_lines, unpacked
@@ -433,11 +435,12 @@ def _lexicon(raw: bytes, path: Path, column: int, only: frozenset[str]) -> Lexic
     `*ending` stands for all words that end so and are not listed themselves. Lines that begin with `#` are comments
     (source and licence). A file whose name ends in .xz or .gz is compressed.
     """
-    forms, rows = _listed(raw, path)
-    least = column if column > 1 else 0  # a word without a class is just listed
-    if not all(forms) or min(map(len, rows), default=least + 1) <= least or len(set(forms)) < len(forms):
+    forms, columns = _listed(raw, path)
+    found = columns[column - 1] if column <= len(columns) else (None,) * len(forms)
+    is_missing = column > 1 and None in found  # a word without a class is just listed
+    if is_missing or "" in forms or len(set(forms)) < len(forms):
         raise TemplateError(_mistake_in_lexicon(raw, path, column))
-    classes = [(row[column].strip() if len(row) > 1 else "") or "yes" for row in rows]
+    classes = [name or "yes" for name in found]
     if strange := only - set(classes):
         raise TemplateError(f"{path}: no line has the class {min(strange)!r} in column {column}; correct `only`.")
     if only:
@@ -453,11 +456,24 @@ _ANY = "*"  # stands for any beginning of a word
 # A model reads its lexicons whenever it is loaded, and they have tens of thousands of lines: so all words are
 # normalised at once, and a file with several columns is split once.
 @lru_cache(maxsize=4)
-def _listed(raw: bytes, path: Path) -> tuple[list[str], list[list[str]]]:
-    """Of each line the word in its `normal` form, and what stands between the tabs."""
+def _listed(raw: bytes, path: Path) -> tuple[list[str], list[Sequence[str | None]]]:
+    """Of each line the word in its `normal` form; and each column of what stands between tabs, None where it ends."""
     text = _text(unpacked(raw, str(path)), path).replace("\r\n", "\n")
+    while text.startswith("#"):
+        text = text.partition("\n")[2]
+    text = text.removesuffix("\n") + "\n"
+    codes = np.frombuffer(text.encode(), dtype=np.uint8)
+    ends = codes[(codes == ord("\t")) | (codes == ord("\n"))] == ord("\n")
+    width = int(ends.argmax()) + 1
+    if "\n#" not in text and (ends == (np.arange(1, len(ends) + 1) % width == 0)).all():
+        # Every line has as many fields, so that they need not be split line by line.
+        fields = list(map(str.strip, text.replace("\n", "\t").split("\t")))[:-1]
+        if "" not in fields[::width]:
+            return normals(fields[::width]), [fields[i::width] for i in range(1, width)]
     rows = [line.split("\t") for line in text.split("\n") if line and line[0] != "#" and not line.isspace()]
-    return normals([row[0].strip() for row in rows]), rows
+    columns = itertools.zip_longest(*([field.strip() for field in row] for row in rows))
+    forms = normals(next(columns, ()))
+    return forms, list(columns)
 
 
 def _mistake_in_lexicon(raw: bytes, path: Path, column: int) -> str:

@@ -151,7 +151,7 @@ def test_arrays_that_do_not_fit(path):
     own = fitted.adapted_.own
     keep = np.array([name != "(unseen)" and not name.endswith("word[-1]=(edge)") for name in own.index.describe()])
     weights = np.vstack([np.zeros(3), np.ones((keep.sum(), 3))])
-    without = LinearChain(own.labels, own.index.select(keep), weights, own.transition, own.bias)
+    without = LinearChain(own.states, own.index.select(keep), weights, own.transition, own.bias)
     prior = {name: array for name, array in arrays.items() if name in ("mixing", "constant", "prior_weight_scale")}
     prior |= {f"prior_{name}": without.to_arrays()[name] for name in ("weight_count", "weight_label", "weight")}
     with pytest.raises(ModelError, match="no attribute of a document's edge"):

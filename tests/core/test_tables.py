@@ -13,6 +13,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from hypothesis import strategies as st
 
 from crfpunct import attributes, decoding, lookups, tables, word_types
 from crfpunct.attributes import Batch
-from crfpunct.chain import LinearChain
+from crfpunct.chain import LinearChain, state
 from crfpunct.document import Document
 from crfpunct.lookups import Lookup, Packed, Pairs
 from crfpunct.marks import Typography
@@ -153,7 +154,10 @@ def chain_of(templates, corpus, labels: int = 3, seed: int = 0, exact: bool = Tr
         return rng.normal(size=(rows, labels)) * (rng.random((rows, labels)) < 0.8)
 
     drawn = np.vstack([np.zeros((1, labels)), weights(index.count)])
-    return LinearChain(("", *".,?!:;"[: labels - 1]), index, drawn, weights(labels), rng.integers(-2, 3, labels) / 2)
+    states = ["", *".,?!:;"[: labels - 1]]
+    if labels > 2 and seed % 3 == 2:
+        states[-1] = state("", ".")  # a second state of the neutral label
+    return LinearChain(tuple(states), index, drawn, weights(labels), rng.integers(-2, 3, labels) / 2)
 
 
 @st.composite
@@ -191,6 +195,11 @@ def assert_scores(found, expected, chain) -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=0 if is_exact(chain) else 1e-9)
 
 
+def leads(emission):
+    """Scores less that of the first label, as the compiled model has them."""
+    return emission - emission[:, :1]
+
+
 def path_score(chain, emission, path) -> float:
     return sum(emission[t, y] for t, y in enumerate(path)) + sum(
         chain.transition[a, b] for a, b in itertools.pairwise(path)
@@ -202,7 +211,9 @@ def assert_labels(found: list[str], emission, chain) -> None:
     best = decoding.viterbi(emission, chain.transition, np.array([len(emission)])).tolist()
     labels = [chain.labels[y] for y in best]
     if found != labels and not is_exact(chain):
-        path = [chain.labels.index(label) for label in found]
+        allowed = np.where(np.array(chain.labels) == np.array(found)[:, None], emission, -1e6)
+        path = decoding.viterbi(allowed, chain.transition, np.array([len(emission)])).tolist()
+        assert [chain.labels[y] for y in path] == found
         scores = [path_score(chain, emission, p) for p in (path, best)]
         np.testing.assert_allclose(*scores, rtol=0, atol=1e-9)
     else:
@@ -216,9 +227,9 @@ def assert_plain(chain: LinearChain, compiled: Tables, documents: list[Document]
     labels, shares = compiled.decode(documents), compiled.marginals(documents)
     for document, start, found, share in zip(documents, starts.tolist(), labels, shares, strict=True):
         plain = chain.emissions([document])
-        assert_scores(emission[start : start + len(document.words)], plain, chain)
+        assert_scores(emission[start : start + len(document.words)], leads(plain), chain)
         assert_labels(found, plain + chain.bias, chain)
-        expected = decoding.marginals(plain, chain.transition, np.array([len(plain)]))
+        expected = chain.by_label(decoding.marginals(plain, chain.transition, np.array([len(plain)])))
         np.testing.assert_allclose(share, expected, rtol=0, atol=1e-9)
 
 
@@ -230,6 +241,22 @@ def assert_plain(chain: LinearChain, compiled: Tables, documents: list[Document]
 def test_compiled_equals_plain(case):
     chain, documents = case
     assert_plain(chain, Tables(chain), documents)
+
+
+@settings(max_examples=100)
+@given(cases(), st.floats(1e-6, 1e6))
+def test_a_chain_on_a_grid_is_compiled_in_32_bits_and_every_sum_is_exact(case, scale):
+    chain, documents = case
+    chain = replace(chain, weights=chain.weights * scale)
+    on_grid = chain.on_grid()
+    np.testing.assert_array_equal(on_grid.on_grid().weights, on_grid.weights)
+    np.testing.assert_allclose(on_grid.weights, chain.weights, rtol=0, atol=1e-4 * np.abs(chain.weights).max())
+    compiled = Tables(on_grid)
+    assert compiled._no_weights.dtype == np.float32
+    emission, starts, _ = compiled.emissions(documents)
+    for document, start in zip(documents, starts.tolist(), strict=True):
+        plain = on_grid.emissions([document])
+        np.testing.assert_array_equal(emission[start : start + len(plain)], leads(plain))
 
 
 #: No observation of a pause or a given mark has more values, so each of them fits a product table.
@@ -251,6 +278,7 @@ def test_every_pause_and_mark_fits_a_product_table():
             "_PRODUCT_VALUES": st.sampled_from([0, 32, 70, 10**6]),
             "_SHARED_ROWS": st.sampled_from([0, 500, 1 << 14]),
             "_DENSE_KEYS": st.sampled_from([0, 1000, 1 << 17]),
+            "_GRID": st.sampled_from([0, 1 << 14]),
             "_DENSE_SHARE": st.sampled_from([-1.0, 0.3, 1.0]),
         }
     ),
@@ -370,7 +398,7 @@ def test_no_document_sees_the_words_of_another():
     assert_plain(chain, Tables(chain), [Document("", [word]) for word in KNOWN + UNSEEN])
 
 
-@pytest.mark.parametrize("block", [1, 3, 8192])
+@pytest.mark.parametrize("block", [1, 3, 8192, 1 << 16])
 def test_a_path_shared_from_one_end_of_what_is_seen_to_the_other(block):
     uses = [((WORD, offset), (WORD, offset + 1)) for offset in (-4, 3)]
     uses += [((WORD, offset), (WORD, offset + 1), (GAP, 4)) for offset in (-4, 3)]
@@ -480,7 +508,7 @@ def test_the_cache_grows_and_keeps_what_it_has(monkeypatch):
     # Rows handed out earlier are still right for the types that they were handed out for.
     scores = np.concatenate([block for _, block in compiled._blocks(early)])
     inside = early.inside[early.reach : len(early.inside) - early.reach]
-    np.testing.assert_array_equal(scores[inside], chain.emissions(old))
+    np.testing.assert_array_equal(scores[inside], leads(chain.emissions(old))[:, 1:])
 
 
 # ---------------------------------------------------------------- threads and processes
@@ -505,7 +533,7 @@ def test_threads_share_tables(cached):
                 labels = list(pool.map(compiled.decode, batches))
                 for (emission, starts, _), plain in zip(found, expected, strict=True):
                     for start, scores in zip(starts.tolist(), plain, strict=True):
-                        np.testing.assert_array_equal(emission[start : start + len(scores)], scores)
+                        np.testing.assert_array_equal(emission[start : start + len(scores)], leads(scores))
                 for marks, plain in zip(labels, expected, strict=True):
                     for found_marks, scores in zip(marks, plain, strict=True):
                         assert_labels(found_marks, scores, chain)
@@ -609,7 +637,10 @@ def test_packed_rows_are_a_dictionary(pairs, random):
     first, second = np.array(queries, dtype=np.int32).T
     assert packed.find(first, second).tolist() == [expected.get(query, 0) for query in queries]
     # Searched at first, packed later, always the same.
-    both = Pairs(*np.array(ordered, dtype=np.int64).reshape(-1, 2).T, (highest + 1, size))
+    columns = np.array(ordered, dtype=np.int64).reshape(-1, 2).T
+    assert Pairs(*columns, (highest + 1, size)).find(first, second).tolist() == packed.find(first, second).tolist()
+    with constants(_GRID=0):
+        both = Pairs(*columns, (highest + 1, size))
     both._left = len(queries)
     for is_packed in (False, True):
         assert both.find(first, second).tolist() == packed.find(first, second).tolist()
