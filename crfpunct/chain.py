@@ -110,10 +110,12 @@ class LinearChain:
 
         In 32 bits where every sum of one row a template is exact in them, whatever its order; else in 64.
         """
-        leads: NDArray[np.floating[Any]] = self.weights[:, 1:] - self.weights[:, :1]
-        short = leads.astype(np.float32)
+        weights: NDArray[np.floating[Any]] = self.weights
+        short = weights.astype(np.float32)
         steps = short * np.float32(1 / _step(self._largest_sum()))
-        return short if np.array_equal(short, leads) and np.array_equal(steps, np.rint(steps)) else leads
+        if np.array_equal(short, weights) and np.array_equal(steps, np.rint(steps)):
+            weights = short
+        return weights[:, 1:] - weights[:, :1]
 
     def _largest_sum(self) -> float:
         """A bound of the sums of one weight a template, be they taken as they are or less the first label's."""
@@ -185,9 +187,12 @@ def pack_weights(weights: NDArray[np.float64], of: str = "") -> dict[str, NDArra
 def unpack_weights(arrays: Mapping[str, NDArray[Any]], count: int, labels: int, of: str = "") -> NDArray[np.float64]:
     """The inverse: (count + 1, labels); KeyError, ValueError, TypeError or IndexError where the arrays do not fit."""
     weights = np.zeros((count + 1, labels))
-    rows = np.repeat(np.arange(1, count + 1), arrays[f"{of}weight_count"])
-    steps, scale = arrays[f"{of}weight"], float(arrays[f"{of}weight_scale"])
-    weights[rows, arrays[f"{of}weight_label"]] = _of_steps(steps, scale)
+    label, steps, scale = arrays[f"{of}weight_label"], arrays[f"{of}weight"], float(arrays[f"{of}weight_scale"])
+    if label.max(initial=0) >= labels:
+        raise ValueError(f"a weight of label {label.max()}, expected less than {labels}")
+    places = np.repeat(np.arange(labels, weights.size, labels), arrays[f"{of}weight_count"])
+    places += label
+    weights.ravel()[places] = _of_steps(steps, scale)
     return weights
 
 

@@ -13,7 +13,7 @@ first label, which changes neither best paths nor probabilities. What makes it f
    the templates tell apart of a word (`_Crossing`).
 3. *A trie of conjunctions.* All other templates are paths of observations at relative offsets; templates with the
    same path at different offsets share it, and a longer path starts from the numbers that its first part was given.
-   A step is three gathers from a packed sparse table, which cannot collide (`lookups.Pairs`); later steps, and
+   A step is two gathers from a packed sparse table, which cannot collide (`lookups.Pairs`); later steps, and
    sums, are taken only where the path so far is one that the model knows.
 4. *Half the memory* that 64 bits take, wherever 32 are exact (`LinearChain.on_grid`): most time is spent in waiting for
    rows of tables.
