@@ -435,18 +435,18 @@ def _lexicon(raw: bytes, path: Path, column: int, only: frozenset[str]) -> Lexic
     `*ending` stands for all words that end so and are not listed themselves. Lines that begin with `#` are comments
     (source and licence). A file whose name ends in .xz or .gz is compressed.
     """
-    forms, columns = _listed(raw, path)
+    forms, starred, columns = _listed(raw, path)
     found = columns[column - 1] if column <= len(columns) else (None,) * len(forms)
-    is_missing = column > 1 and None in found  # a word without a class is just listed
-    if is_missing or "" in forms or len(set(forms)) < len(forms):
-        raise TemplateError(_mistake_in_lexicon(raw, path, column))
     classes = [name or "yes" for name in found]
-    if strange := only - set(classes):
-        raise TemplateError(f"{path}: no line has the class {min(strange)!r} in column {column}; correct `only`.")
-    if only:
-        classes = [found if found in only else "" for found in classes]
     entries = dict(zip(forms, classes, strict=True))
-    endings = {form[1:]: entries.pop(form) for form in forms if form[0] == _ANY}
+    is_missing = column > 1 and None in found  # a word without a class is just listed
+    if is_missing or "" in entries or len(entries) < len(forms):
+        raise TemplateError(_mistake_in_lexicon(raw, path, column))
+    if only:
+        if strange := only - set(classes):
+            raise TemplateError(f"{path}: no line has the class {min(strange)!r} in column {column}; correct `only`.")
+        entries = {form: name if name in only else "" for form, name in entries.items()}
+    endings = {form[1:]: entries.pop(form) for form in starred}
     return Lexicon(entries, endings)
 
 
@@ -456,8 +456,13 @@ _ANY = "*"  # stands for any beginning of a word
 # A model reads its lexicons whenever it is loaded, and they have tens of thousands of lines: so all words are
 # normalised at once, and a file with several columns is split once.
 @lru_cache(maxsize=4)
-def _listed(raw: bytes, path: Path) -> tuple[list[str], list[Sequence[str | None]]]:
-    """Of each line the word in its `normal` form; and each column of what stands between tabs, None where it ends."""
+def _listed(raw: bytes, path: Path) -> tuple[list[str], list[str], list[Sequence[str | None]]]:
+    """Of each line the word in its `normal` form; the endings among these; and each column, None where it ends."""
+    forms, columns = _split(raw, path)
+    return forms, [form for form in forms if form[:1] == _ANY], columns
+
+
+def _split(raw: bytes, path: Path) -> tuple[list[str], list[Sequence[str | None]]]:
     text = _text(unpacked(raw, str(path)), path).replace("\r\n", "\n")
     while text.startswith("#"):
         text = text.partition("\n")[2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from crfpunct import templates
 from crfpunct.errors import CrfpunctError, TemplateError
-from crfpunct.observations import MARK, PAUSE_OBSERVATIONS, SIZED, WORD_OBSERVATIONS, Observation
+from crfpunct.observations import MARK, PAUSE_OBSERVATIONS, SIZED, WORD_OBSERVATIONS, Observation, normal
 from crfpunct.templates import MAX_OFFSET, Lexicon, TrainOptions
 
 ONE = '[[template]]\nname = "w"\nuse = ["word[0]"]\n'
@@ -381,3 +382,22 @@ def test_a_lexicon_with_a_column_that_is_not_there(tmp_path, given, message):
     (tmp_path / "mine.toml").write_text(f"[lexicon]\nsaid = {given}\n" + ONE)
     with pytest.raises(CrfpunctError, match=message):
         templates.load(tmp_path / "mine.toml")
+
+
+fields = st.sampled_from(["", "a", "Ba", " c", "*d", "#", "e.", "\x0b", "żó\u0142w"])
+lines = st.one_of(
+    *(st.lists(fields, min_size=width, max_size=width) for width in (1, 2, 3)), st.lists(fields, max_size=3)
+)
+
+
+@given(
+    st.lists(lines, max_size=4) | st.lists(st.tuples(fields, fields, fields), max_size=4), st.sampled_from(["", "\n"])
+)
+def test_a_lexicon_is_split_as_line_by_line(rows, end):
+    text = "# source\n" + "\n".join("\t".join(row) for row in rows) + end
+    written = [line.split("\t") for line in text.split("\n") if line.strip() and not line.startswith("#")]
+    forms, columns = templates._split(text.encode(), Path("said.txt"))
+    assert forms == [normal(row[0].strip()) for row in written]
+    for i, column in enumerate(columns, 1):
+        assert list(column) == [row[i].strip() if i < len(row) else None for row in written]
+    assert len(columns) == max((len(row) - 1 for row in written), default=0)
