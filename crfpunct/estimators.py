@@ -198,6 +198,9 @@ class PunctuationCRF(_ChainCRF):
                 f"take it out."
             )
         used = self.features_.templates if self.use_times else templates.without_pauses(self.features_.templates)
+        if self.use_times:
+            # What a sentence is, pauses tell as well (docs/accuracy.md), and without such states decoding is faster.
+            self.features_ = replace(self.features_, options=replace(self.features_.options, split=()))
         self._fit(X, [d.marks for d in X] if y is None else y, "", used, self.features_.lexicons, self.prior)
         return self
 

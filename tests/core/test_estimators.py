@@ -503,6 +503,10 @@ def test_words_of_a_question_have_a_state_of_their_own_which_is_folded_away(feat
         np.testing.assert_allclose(shares.sum(axis=1), 1)
 
 
+def test_with_times_there_are_no_such_states(feature_file):
+    assert PunctuationCRF(feature_file(SPLIT), use_times=True).fit(ASKED).chain_.states == ("", ".", "?")
+
+
 def test_a_mark_that_no_text_has_splits_nothing(feature_file):
     asked = [Document("", ["ala", "ma"], marks=["", "."])] * 3
     assert PunctuationCRF(feature_file(SPLIT), use_times=False).fit(asked).chain_.states == ("", ".")

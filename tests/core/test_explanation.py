@@ -15,7 +15,7 @@ from crfpunct.casing import Spelling
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError, ModelError
 from crfpunct.estimators import PunctuationCRF, TruecasingCRF
-from crfpunct.explanation import Explained, Explainer, explain_case, explain_marks
+from crfpunct.explanation import Explained, Explainer, explain_case, explain_marks, state_name
 from crfpunct.punctuator import Punctuator
 
 PUNCT = """
@@ -152,9 +152,7 @@ def test_reasons_name_what_was_seen(marker):
     assert ("word", "word[1]=że") in named
     assert any(template == "gap" and seen == "gap[0]=1050–1350" for template, seen in named)
     assert text.gaps_ms.tolist() == [0, 1200, -1]
-    bias, before, after = [reason.seen for reason in text.decision(1).path]
-    kind = "none, in a sentence with ?" if "?" in marker.marks_known else "none"
-    assert (bias, before, after) == ("bias", f"label before: {kind}", "label after: none")
+    assert [reason.seen for reason in text.decision(1).path] == ["bias", "label before: none", "label after: none"]
     assert [reason.seen for reason in text.decision(0).path][:2] == ["bias", f"label after: {text.found[1]}"]
 
 
@@ -268,3 +266,15 @@ def test_pauses_are_those_of_the_observations(marker):
     document = timed(["a", "że", "tak"], [40, 700, 0])
     (text,) = explain_marks(marker, [document])
     np.testing.assert_array_equal(text.gaps_ms, Batch.of([document]).pauses.gap_ms)
+
+
+def test_states_of_questions_are_named():
+    assert [state_name(name) for name in ("", ",", "|?")] == ["none", ",", "none, in a sentence with ?"]
+
+
+def test_a_reason_names_the_state_beside_it(tmp_path):
+    marker = punctuator(tmp_path, QUESTIONS)
+    (text,) = explain_marks(marker, [Document("d", ["tak", "ala", "ma", "kota"])], "text")
+    named = {reason.seen.partition(": ")[2] for place in range(4) for reason in text.decision(place).path[1:]}
+    assert named <= {"none", ",", ".", "?", "none, in a sentence with ?"}
+    assert text.probabilities.shape == (4, len(text.labels))
