@@ -380,7 +380,7 @@ def test_progress_is_told_to_whoever_asks(corpus):
 def test_words_that_come_apart_from_their_labels_are_taken_as_they_are(tmp_path):
     """A tokeniser's ``'s`` is looked up as ``'s`` when it is tagged; written text has no such words."""
     (tmp_path / "a.conll").write_text("it\tO\n's\tO\n\"\tO\nso\tPERIOD\n", encoding="utf-8")
-    (tmp_path / "a.txt").write_text("'tis \"so\".\n", encoding="utf-8")
+    (tmp_path / "a.txt").write_text('\'tis "so".\n', encoding="utf-8")
     assert [document.words for document in heard(tmp_path / "a.conll")] == [["it", "'s", '"', "so"]]
     assert [document.words for document in heard(tmp_path / "a.conll", "conll:1,2")] == [["it", "'s", '"', "so"]]
     assert [document.words for document in heard(tmp_path / "a.txt")] == [["tis", "so"]]
