@@ -25,7 +25,8 @@ from crfpunct import resources
 
 ROOT = Path(__file__).resolve().parents[1]
 ELSEWHERE = ("evaluation.md", "significance.md")  # run by tests/scoring/test_documents.py
-PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").glob("*.md") if page.name not in ELSEWHERE)]
+LINKED = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "recipes").glob("*.md"))]
+PAGES = [page for page in LINKED if page.name not in ELSEWHERE]
 _BLOCK = re.compile(r"(?P<before>[^\n]*\n+)?```console\n(?P<text>\$ [^\n]*\bcrfpunct .*?)```", re.DOTALL)
 _FOLDER = re.compile(r"\brun in\s+`([^`]+)`")
 _NOT_RUN = "<!-- not run -->"
@@ -117,7 +118,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda p: p.name)
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
     for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         target, _, anchor = link.partition("#")

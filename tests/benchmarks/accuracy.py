@@ -102,7 +102,7 @@ def conversations(data: Path, shipped: str, options: Options, folds: int, condit
     folder = data / "poleval2022" / "train"
     segments = lowered(list(formats.read_punctuated(folder)))
     gold = [" ".join(document.words) for document in formats.read(folder / "expected.tsv", "wikipunct")]
-    parts = parts_by_audio(segments, folds)
+    parts = parts_by_audio(segments, folds) if folds else []
     punctuator = load(shipped).punctuator
     assert punctuator is not None
     for condition in conditions:
@@ -120,7 +120,8 @@ def conversations(data: Path, shipped: str, options: Options, folds: int, condit
             # The task's own lines, which split a few words otherwise than its input.
             counts = against([gold[i] for i in held_out], [segments[i] for i in held_out], score.found)
             scores.append(replace(score, counts=counts))
-        report(condition, scores)
+        if scores:
+            report(condition, scores)
 
 
 def parts_by_audio(segments: Sequence[Document], folds: int) -> list[list[int]]:
@@ -171,7 +172,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("CRFPUNCT_DATA", "../shared/data")))
     parser.add_argument("--features", default="pl-punct")
     parser.add_argument("--prior", default="pl", help="the model whose prior to build on, or none")
-    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--folds", type=int, default=5, help="with --poleval2022, 0: nothing is trained")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--condition", choices=CONDITIONS, action="append", help="default: both")
     parser.add_argument("--gate", action="store_true", help="one fold of each condition against its floor")
