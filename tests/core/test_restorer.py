@@ -280,7 +280,8 @@ def test_a_stream_waits_no_longer_than_it_may_and_decides_what_the_whole_text_wo
 def test_most_words_wait_for_what_their_features_look_at_and_little_more(wide):
     stream = Stream(wide, 100)
     waits = [i + 1 - len(given) for i, given in enumerate(_growing(stream, ["ala", "ma", "kota", "nie"] * 50))]
-    assert np.mean(waits) < 4
+    # Which mark ends a sentence is open for longer where states tell what kind of sentence it is.
+    assert np.mean(waits) < (4 if len(wide.text.states) == len(wide.text.distinct) else 8)
 
 
 def _growing(stream, words):
