@@ -229,7 +229,7 @@ def _common(
     return shared
 
 
-#: Pause observations that look at the words beside a place alone; all others look at the whole document.
+#: Pause observations that look at the words beside a place alone; others, and distances, look at the whole document.
 _LOCAL = frozenset({"gap", "pause", "rate", "zero"})
 
 
@@ -237,4 +237,5 @@ def _outlook(chain: LinearChain) -> tuple[int, bool]:
     """How many words ahead a chain's features look, and whether that is all they look at."""
     places = [place for template in chain.index.templates for place in template.use]
     ahead = max((offset + observation.is_pause for observation, offset in places), default=0)
-    return max(ahead, 0), all(not observation.is_pause or observation.name in _LOCAL for observation, _ in places)
+    whole = [o for o, _ in places if (o.is_pause or o.is_distance) and o.name not in _LOCAL]
+    return max(ahead, 0), not whole

@@ -18,7 +18,7 @@ from crfpunct.marks import Typography, split_mark, strip
 from crfpunct.model_folder import ModelFolder, _manifest_sum, pack
 from crfpunct.punctuator import Punctuator
 from crfpunct.restorer import Restorer
-from crfpunct.stream import Stream
+from crfpunct.stream import Stream, _outlook
 
 FEATURES = '[text]\ndash = "—"\n[[template]]\nname = "w"\nuse = ["word[0]"]\n[[template]]\nname = "g"\nuse = ["gap[0]"]'
 
@@ -455,3 +455,13 @@ def test_arrays_that_are_not_listed(folder):
 def test_a_name_that_is_not_shipped():
     with pytest.raises(ModelError, match=r"^xx: no such model file or folder, and none of that name is shipped"):
         restorer.load("xx")
+
+
+@pytest.mark.parametrize(("use", "local"), [("word[2]", True), ("since.said[0]", False), ("until.said[0]", False)])
+def test_a_stream_knows_what_looks_at_the_whole_text(tmp_path, use, local):
+    (tmp_path / "said.txt").write_text("ma\n")
+    path = tmp_path / "mine.toml"
+    path.write_text(f'[lexicon]\nsaid = "said.txt"\n[[template]]\nname = "t"\nuse = ["{use}"]\n')
+    text = Document("", ["ala", "ma", "kota", "tak"], marks=["", ",", "", "."])
+    chain = PunctuationCRF(path, use_times=False, c1=0.0).fit([text] * 3).chain_
+    assert _outlook(chain)[1] is local
