@@ -258,17 +258,21 @@ def test_a_browser_shows_the_reasons(explain, spoken, tmp_path):
       const wide = document.documentElement.scrollWidth - innerWidth;
       document.title = JSON.stringify({before, after: shown(), wide});
     })</script>"""
-    (tmp_path / "page.html").write_text(page.replace("</body>", script + "</body>"), encoding="utf-8")
+    page_file = tmp_path / "page.html"
+    page_file.write_text(page.replace("</body>", script + "</body>"), encoding="utf-8")
     options = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
     options += " --disable-component-update --disable-sync --window-size=500,800 --dump-dom"
-    done = subprocess.run(
-        [CHROMIUM, *options.split(), f"--user-data-dir={tmp_path / 'profile'}", (tmp_path / "page.html").as_uri()],
-        capture_output=True,
-        check=True,
-        timeout=120,
-    )
-    title = re.search(r"<title>(.*?)</title>", done.stdout.decode())
-    found = json.loads(title[1])
+    for attempt in range(5):  # a window that has not got the focus yet, as on a busy machine, matches no :focus
+        done = subprocess.run(
+            [CHROMIUM, *options.split(), f"--user-data-dir={tmp_path / f'profile{attempt}'}", page_file.as_uri()],
+            capture_output=True,
+            check=True,
+            timeout=120,
+        )
+        title = re.search(r"<title>(.*?)</title>", done.stdout.decode())
+        found = json.loads(title[1])
+        if "block" in found["after"]:
+            break
     assert set(found["before"]) == {"none"}
     assert found["after"][1] == "block"
     assert found["after"].count("block") == 1
