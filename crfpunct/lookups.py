@@ -20,6 +20,8 @@ _DENSE_KEYS = 1 << 17
 _GRID = 1 << 14
 #: Of packed rows: those of at least so many entries are placed one by one; after so many tries a slot, room is made.
 _LONG_ROW = 16
+#: The last ones, too: trying one beginning of each at a time would take many rounds.
+_FEW_ROWS = 16
 _TRIES = 8
 #: So many pairs are looked up by binary search before the table is packed.
 _SEARCHES = 5000
@@ -171,19 +173,22 @@ class _Space:
         """The same for many rows, which stand end to end in `numbers`: where each begins."""
         begin_of = np.zeros(len(counts), dtype=np.int64)
         waiting = np.arange(len(counts))
-        owner = np.repeat(waiting, counts)
-        while len(waiting):
+        owner = np.repeat(waiting, counts)  # of each number the place of its row in `waiting`
+        while len(waiting) > _FEW_ROWS:
             begin_of[waiting] = self._beginnings(len(waiting))
-            slots = begin_of[owner] + numbers
+            slots = begin_of.take(waiting).take(owner) + numbers
             # Of all entries that want a free slot one gets it; a row needs all of its own.
+            entries = np.arange(len(slots))
             claims = np.empty(len(self.taken), dtype=np.int64)
-            claims[slots] = np.arange(len(slots))
-            failed = np.zeros(len(counts), dtype=bool)
-            failed[owner[self.taken[slots] | (claims[slots] != np.arange(len(slots)))]] = True
-            placed = ~failed[owner]
-            self.taken[slots[placed]] = True
-            waiting = waiting[failed[waiting]]
-            owner, numbers = owner[~placed], numbers[~placed]
+            claims[slots] = entries
+            failed = np.zeros(len(waiting), dtype=bool)
+            failed[owner[self.taken.take(slots) | (claims.take(slots) != entries)]] = True
+            going = failed.take(owner)
+            self.taken[slots[~going]] = True
+            owner, numbers = (np.cumsum(failed) - 1).take(owner[going]), numbers[going]
+            waiting = waiting[failed]
+        for i, row in enumerate(waiting.tolist()):
+            begin_of[row] = self.place(numbers[owner == i])
         return begin_of
 
 
