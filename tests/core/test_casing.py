@@ -406,11 +406,15 @@ entries = st.text(st.characters(exclude_characters="\n\t", exclude_categories=["
 @given(st.dictionaries(st.sampled_from(["a", "ab", "abc", "a b", "a\x01", "b", "\u2028", "\r"]) | entries, entries))
 def test_lines_are_read_back(lexicon):
     lines = to_lines(lexicon)
-    assert from_lines(lines) == lexicon
+    read = from_lines(lines)
+    asked = [*lexicon, "", "a", "ab", "b", "zz", "\uffff"] * 2
+    assert [read.get(word) for word in asked] == [lexicon.get(word) for word in asked]  # before it is a dictionary
+    assert read == lexicon
+    assert [read.get(word) for word in asked] == [lexicon.get(word) for word in asked]
     assert lines.split("\n") == sorted(lines.split("\n"))
 
 
 @pytest.mark.parametrize("broken", ["a", "a\tb\nc", "a\tb\tc", "a\tb\n"])
 def test_broken_lines(broken):
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(ValueError, match="no word, tab and value"):
         from_lines(broken)
