@@ -45,14 +45,15 @@ def card(manifest: Mapping[str, Any]) -> str:
 
 
 def _part_of_card(task: Task, entry: Mapping[str, Any]) -> list[str]:
-    training, text = entry["training"], entry.get("text")
+    training, text, speech = entry["training"], entry.get("text"), entry.get("speech")
     timed = f"{training['timed_documents']:,} with word times, " if task == "punct" else ""
     lines = [
         _INTENT[task],
         "",
         f"- Data: {entry['data'] or 'not stated'}; {training['documents']:,} texts, {timed}{training['words']:,} "
         f"words, fingerprint `{training['fingerprint']}`."
-        + (f" Other text, for the prior: {text['words']:,} words, `{text['fingerprint']}`." if text else ""),
+        + (f" Other text, for the prior: {text['words']:,} words, `{text['fingerprint']}`." if text else "")
+        + (f" Speech, for the pauses: {speech['words']:,} words, `{speech['fingerprint']}`." if speech else ""),
         f"- Licence of the data: {entry['licence'] or 'not stated'}."
         + (" Non-commercial use only." if entry["non_commercial"] else ""),
         f"- Limits: {_LIMITS[task]}",

@@ -132,6 +132,46 @@ def adapt(prior: LinearChain, own: LinearChain, mixing: FloatArray, constant: Fl
     return Adapted(own, prior.weights[np.concatenate(rows_of_prior)], mixing, constant)
 
 
+#: How much of what pauses say elsewhere is believed (docs/accuracy.md, pauses of another language).
+PAUSE_SHARE = 0.7
+
+
+def with_pauses(text: LinearChain, pauses: LinearChain, templates: tuple[Template, ...], odds: FloatArray) -> Adapted:
+    """A CRF for texts with word times, of one that learned from texts without and one that learned pauses elsewhere.
+
+    The language of the pauses may be another. text: looks at those of the templates that look at no pause. pauses: its
+    scores plus odds (K,) are log-odds of its labels given the pauses (`log_odds`). Both are added as if pauses and
+    words were independent given the mark (a product of experts: Hinton 2002), the pauses times PAUSE_SHARE, since
+    they are not. A mark that the pauses know nothing of is as likely as none.
+    """
+    keys_of = dict(zip((t.use for t in pauses.index.templates), pauses.index.keys, strict=True))
+    keys = tuple(keys_of.get(template.use, np.zeros(0, dtype=np.int64)) for template in templates)
+    observed = {o for template in templates for o, _ in template.use if not o.by_token}
+    index = AttributeIndex(templates, text.index.lexicons, dict.fromkeys(observed, ()), keys)
+    known = [pauses.labels.index(label) if label in pauses.labels else 0 for label in text.labels]
+    own = replace(text, index=index, weights=PAUSE_SHARE * pauses.weights[:, known])
+    return adapt(text, own, np.eye(len(text.states)), PAUSE_SHARE * odds[known])
+
+
+def log_odds(scores: FloatArray, labels: IntArray) -> FloatArray:
+    """What to add to scores (T, K) for log-odds of the labels (T,): K numbers.
+
+    The scores are first moved until their softmax has every label as often as it is there (iterative proportional
+    fitting: Deming and Stephan 1940); less the logarithm of how often that is, they are log-odds.
+    """
+    share = np.log(np.maximum(np.bincount(labels, minlength=scores.shape[1]), 0.5) / len(labels))
+    added = np.zeros(scores.shape[1])
+    for _ in range(_ROUNDS):
+        probable = np.exp(scores + added - (scores + added).max(axis=1, keepdims=True))
+        probable /= probable.sum(axis=1, keepdims=True)
+        added += share - np.log(probable.mean(axis=0))
+    odds: FloatArray = added - share - (added[0] - share[0])
+    return odds
+
+
+_ROUNDS = 30
+
+
 def _edge(index: AttributeIndex) -> int:
     """The id of the attribute that a document's first token alone has; ValueError where it is missing."""
     m = index.templates.index(_before(index.templates))

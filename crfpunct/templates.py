@@ -196,6 +196,11 @@ def without_pauses(templates: tuple[Template, ...]) -> tuple[Template, ...]:
     return tuple(t for t in templates if not any(observation.is_pause for observation, _ in t.use))
 
 
+def pauses_alone(templates: tuple[Template, ...]) -> tuple[Template, ...]:
+    """The templates that look at pauses only."""
+    return tuple(t for t in templates if all(observation.is_pause for observation, _ in t.use))
+
+
 def _load(path: Path, copies: Mapping[str, bytes] | None, mistakes: _Mistakes, seen: tuple[Path, ...]) -> FeatureSet:
     raw = _bytes(path, copies)
     try:

@@ -22,7 +22,7 @@ from crfpunct.document import Document
 from crfpunct.errors import CorpusError, ModelError
 from crfpunct.estimators import Progress, PunctuationCRF, TruecasingCRF, joined_parts
 from crfpunct.model_folder import ModelFolder, pack
-from crfpunct.prior import Adapted
+from crfpunct.prior import Adapted, log_odds, with_pauses
 from crfpunct.prior import read as read_chain
 from crfpunct.scoring import calibration, poleval
 from crfpunct.scoring import counts as table
@@ -245,13 +245,16 @@ def train_punctuation(
     progress: Callable[[str, Progress], None] | None = None,
     text: Sequence[Document] = (),
     curves: bool = False,
+    speech: Sequence[Document] = (),
 ) -> Part:
     """Train the punctuation part of a model: a CRF for texts without word times and, if there are any, one with.
 
     folds: cross-validate as well, with that many folds, and let the model carry the scores, and the temperature that
     makes its probabilities honest (0: do not).
     progress: called with the chain's name at every iteration. text: other documents without word times, of which a
-    CRF learns first that both build on (`crfpunct.prior`); see `like_speech`. curves: with folds, learning curves, too.
+    CRF learns first that both build on (`crfpunct.prior`); see `like_speech`. curves: with folds, learning curves.
+    speech: where the documents have no word times, others that have, in whatever language, of whose pauses is learned
+    (`prior.with_pauses`).
     """
     start = time.perf_counter()
     fitted: dict[str, PunctuationCRF] = {}
@@ -264,6 +267,8 @@ def train_punctuation(
         texts["timed"] = list(documents)
     for name, chosen in texts.items():
         fitted[name] = estimator(options, name == "timed", _named(progress, name)).fit(chosen)
+    if speech:
+        fitted["timed"] = _fit_pauses(speech, fitted["text"], options, _named(progress, "timed"))
     held_out: dict[str, list[FoldScore]] = {}
     for name in texts if folds else ():
         show = _named(progress, f"{name}, folds")
@@ -287,6 +292,7 @@ def train_punctuation(
         "joined_parts": sorted(joined_parts(documents)),
         "training": _counted(documents),
         **({"text": _counted(text)} if text else {}),
+        **({"speech": _counted(speech)} if speech else {}),
         **asdict(about),
         "scores": {name: _scores(found) for name, found in held_out.items()},
     }
@@ -337,6 +343,30 @@ def prior_estimator(options: Options, progress: Callable[[Progress], None] | Non
     features = templates.load(options.features)
     features = replace(features, options=features.prior_options)
     return PunctuationCRF(features=features, use_times=False, device=options.device, progress=progress)
+
+
+def _fit_pauses(
+    speech: Sequence[Document],
+    text: PunctuationCRF,
+    options: Options,
+    progress: Callable[[Progress], None] | None,
+) -> PunctuationCRF:
+    """A CRF for texts with word times, from what another learned of text and what speech elsewhere tells of pauses."""
+    features = templates.load(options.features)
+    alone = templates.pauses_alone(features.templates)
+    if not alone or all(document.times_ms is None for document in speech):
+        what = "the speech has no word times" if alone else f"{features.name} has no template of pauses alone"
+        raise CorpusError(f"{what}, so there is nothing to learn of pauses.")
+    chosen = replace(options, features=replace(features, templates=alone), prior=None, most_attributes=None)
+    fitted = estimator(chosen, True, progress).fit(speech)
+    pauses = fitted.chain_.rounded()
+    number_of = {label: number for number, label in enumerate(pauses.labels)}
+    labels = np.array([number_of[mark] for document in speech for mark in document.marks or ()], dtype=np.int64)
+    odds = log_odds(pauses.emissions(speech), labels)
+    fitted.prior = text.chain_
+    fitted.adapted_ = with_pauses(text.chain_.rounded(), pauses, features.templates, odds)
+    fitted.chain_ = fitted.adapted_.folded()
+    return fitted
 
 
 def _kept(fitted: PunctuationCRF, temperature: float) -> LinearChain | Adapted:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from crfpunct.cli.notes import note, progress
+from crfpunct.errors import CorpusError
 
 if TYPE_CHECKING:
     from crfpunct.document import Document
@@ -40,6 +41,14 @@ def train(
         typer.Option(
             metavar="PATH",
             help="More punctuated text, without word times, that the model learns from as well; repeat it.",
+        ),
+    ] = None,
+    pauses: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH",
+            help="Punctuated speech with word times, in any language: where the texts have none, "
+            "pauses are learned from it; repeat it.",
         ),
     ] = None,
     prior: Annotated[
@@ -106,6 +115,8 @@ def train(
         raise typer.BadParameter("one fold leaves nothing to train on; use at least 2, or 0 for none.")
     if prior is not None and (text or features or task != "punct"):
         raise typer.BadParameter("--prior is for marks alone, and the model brings its own text and features.")
+    if pauses and (times is not None or task == "case"):
+        raise typer.BadParameter("--pauses is for marks of texts without word times.")
     if features is not None and task == "both":
         raise typer.BadParameter("--features is for one task; train the other one with --into afterwards.")
     if report_to is not None and task == "case":
@@ -118,6 +129,9 @@ def train(
     base = None if prior is None else Base.load(prior)
     documents = _documents(paths, from_, times)
     others = [document for path in text or () for document in formats.read_punctuated(path)]
+    speech = [document for path in pauses or () for document in _documents([path], None, None)]
+    if speech and any(document.times_ms is not None for document in documents):
+        raise CorpusError("the texts have word times of their own; leave out --pauses.")
     about = About(data, licence, non_commercial)
     if base is not None:
         about = base.joined(about)
@@ -134,7 +148,7 @@ def train(
                 options = replace(options, features=base.features, prior=base.chain)
             curves = report_to is not None
             spoken = like_speech(others, documents)
-            parts.append(train_punctuation(documents, about, options, folds, jobs, report, spoken, curves))
+            parts.append(train_punctuation(documents, about, options, folds, jobs, report, spoken, curves, speech))
         if task in ("case", "both"):
             options = Options(features or "case", c1, c2, max_iterations, bias, most_attributes, device)
             cased = _cased([*documents, *map(bare, others)])

@@ -384,3 +384,60 @@ def test_words_that_come_apart_from_their_labels_are_taken_as_they_are(tmp_path)
     assert [document.words for document in heard(tmp_path / "a.conll")] == [["it", "'s", '"', "so"]]
     assert [document.words for document in heard(tmp_path / "a.conll", "conll:1,2")] == [["it", "'s", '"', "so"]]
     assert [document.words for document in heard(tmp_path / "a.txt")] == [["tis", "so"]]
+
+
+# ---------------------------------------------------------------- pauses of other speech
+
+
+@pytest.fixture
+def speech(tmp_path) -> Path:
+    """Thirty short texts of other words, which pause for 900 ms behind full stops alone."""
+    rows = []
+    for _ in range(30):
+        clock, words = 0.0, []
+        for token in ["the", "dog", "sat.", "a", "cat,", "it", "ran", "off.", "it", "is", "late."]:
+            word, mark = marks.split_mark(token)
+            words.append({"word": word, "start": clock, "end": clock + 0.2, "mark": mark})
+            clock = round(clock + (1.1 if mark == "." else 0.23), 2)
+        rows.append(json.dumps({"words": words}) + "\n")
+    (tmp_path / "speech.jsonl").write_text("".join(rows), encoding="utf-8")
+    (tmp_path / "text.txt").write_text("ala ma kota. kot ma ale.\njan śpi, bo noc. ala wie.\n" * 15, encoding="utf-8")
+    (tmp_path / "small.toml").write_text(FEATURES.replace("[0, 1]", "[-1, 0, 1]"), encoding="utf-8")
+    return tmp_path / "speech.jsonl"
+
+
+def test_pauses_of_another_language(run, speech, tmp_path):
+    train = ("train", "text.txt", "--features", "small.toml", "--out", "model")
+    code, _, err = run(*train, "--pauses", speech)
+    assert code == 0, err
+    assert "timed: " in err
+    card = (tmp_path / "model" / "card.md").read_text(encoding="utf-8")
+    assert "Speech, for the pauses: 330 words" in card
+    words = ["pies", "nie", "je", "pies", "nie", "je", "pies"]
+    document = Document("", words)
+    silent = crfpunct.load("model").restore(document).marks
+    times, clock = [], 0
+    for place in range(len(words)):
+        times.append((clock, clock + 200))
+        clock += 1100 if place in (2, 4) else 230
+    found = crfpunct.load("model").restore(Document("", words, times_ms=np.array(times))).marks
+    assert silent[2] != "."
+    assert (found[2], found[4]) == (".", ".")
+    assert set(found[:2]) == {""}
+
+
+def test_pauses_for_texts_that_have_their_own(run, corpus, speech):
+    given = ("train", corpus, "--features", "small.toml", "--out", "model", "--pauses", speech)
+    assert run(*given, "--times", corpus / "fa")[0] == 2
+    code, _, err = run("train", speech, "--features", "small.toml", "--out", "model", "--pauses", speech)
+    assert (code, err) == (1, "crfpunct: the texts have word times of their own; leave out --pauses.\n")
+
+
+def test_pauses_without_times(run, speech):
+    code, _, err = run("train", "text.txt", "--features", "small.toml", "--out", "model", "--pauses", "text.txt")
+    assert code == 1
+    assert err.endswith("the speech has no word times, so there is nothing to learn of pauses.\n")
+    Path("words.toml").write_text(FEATURES.replace("pause[0]", "word[2]"), encoding="utf-8")
+    code, _, err = run("train", "text.txt", "--features", "words.toml", "--out", "model", "--pauses", speech)
+    assert code == 1
+    assert err.endswith("words has no template of pauses alone, so there is nothing to learn of pauses.\n")

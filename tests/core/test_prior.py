@@ -17,7 +17,7 @@ from crfpunct.document import Document
 from crfpunct.errors import ModelError, TemplateError
 from crfpunct.estimators import _SCORE_SCALE, PunctuationCRF, _Given
 from crfpunct.model_folder import pack
-from crfpunct.prior import read
+from crfpunct.prior import PAUSE_SHARE, log_odds, read, with_pauses
 from crfpunct.tables import Tables
 
 FEATURES = """
@@ -176,3 +176,54 @@ def test_the_prior_is_a_parameter_like_others(path):
     np.testing.assert_array_equal(again.chain_.weights, fitted.chain_.weights)
     assert not hasattr(PunctuationCRF(path, max_iterations=2).fit(text), "adapted_")
     assert again.prior.labels == prior.labels
+
+
+# ---------------------------------------------------------------- pauses that were learned elsewhere
+
+SPEECH = (
+    FEATURES
+    + """
+[[template]]
+name = "gap alone"
+use = ["gap[{k}]"]
+for = { k = [0, 1] }
+"""
+)
+
+
+@settings(max_examples=25)
+@given(text=corpora, speech=corpora, new=st.lists(others, max_size=3))
+def test_pauses_are_added_as_log_odds(tmp_path_factory, text, speech, new):
+    path = tmp_path_factory.getbasetemp() / "speech.toml"
+    path.write_text(SPEECH)
+    features = templates.load(path)
+    of_text = PunctuationCRF(features, use_times=False, max_iterations=8).fit(text).chain_
+    alone = templates.pauses_alone(features.templates)
+    assert [t.name for t in alone] == ["gap alone"] * 2
+    of_pauses = PunctuationCRF(replace(features, templates=alone), max_iterations=8).fit(speech).chain_
+    odds = np.arange(len(of_pauses.labels)) * 0.25
+    both, seen = with_pauses(of_text, of_pauses, features.templates, odds).folded(), [*text, *speech, *new]
+    known = [of_pauses.labels.index(label) if label in of_pauses.labels else 0 for label in of_text.labels]
+    expected = of_text.emissions(seen) + PAUSE_SHARE * of_pauses.emissions(seen)[:, known]
+    expected[np.cumsum([0, *(len(d.words) for d in seen if d.words)])[:-1]] += PAUSE_SHARE * odds[known]
+    np.testing.assert_allclose(both.emissions(seen), expected, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(both.transition, of_text.transition + PAUSE_SHARE * odds[known], rtol=0, atol=1e-12)
+    found = Tables(both.on_grid()).emissions(seen)[0]
+    assert np.isfinite(found).all()
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.lists(st.integers(1, 30), min_size=2, max_size=5),
+)
+def test_log_odds_have_every_label_as_often_as_it_is_there(seed, counts):
+    labels = np.repeat(np.arange(len(counts)), counts)
+    scores = np.random.default_rng(seed).normal(size=(len(labels), len(counts)))
+    share = np.array(counts) / len(labels)
+    probable = np.exp(scores + log_odds(scores, labels) + np.log(share))
+    probable /= probable.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(probable.mean(axis=0), share, atol=0.01)
+
+
+def test_log_odds_of_scores_that_say_nothing():
+    np.testing.assert_allclose(log_odds(np.zeros((10, 2)), np.array([0] * 9 + [1])), 0, atol=1e-12)
