@@ -3,6 +3,7 @@
     python tests/benchmarks/accuracy.py                     # five folds, both conditions, a Markdown report
     python tests/benchmarks/accuracy.py --prior none --features punct      # without more text, without morphology
     python tests/benchmarks/accuracy.py --english           # the shipped `en` on calls that it was not trained on
+    python tests/benchmarks/accuracy.py --as-it-is pl-open  # a model that has not read WikiPunct on all of it
     python tests/benchmarks/accuracy.py --poleval2022       # conversations: `pl` as it is, and five folds on its prior
     python tests/benchmarks/accuracy.py --gate              # one fold, exits 1 below the floors (CI)
 
@@ -38,6 +39,7 @@ from crfpunct.training import (
     copies_of_templates,
     cross_validate,
     lowered,
+    poleval_counts,
     score_fold,
     score_held_out,
     together,
@@ -80,21 +82,21 @@ def english(data: Path) -> None:
             archive.extractall(folder, filter="data")
         calls = sorted(Path(folder).rglob("*.nlp"))[HELD_OUT_CALLS]
         documents = lowered([bare(document) for call in calls for document in formats.read_punctuated(str(call))])
-    punctuator = load("en").punctuator
-    assert punctuator is not None
     print(f"{len(calls)} calls, {sum(len(d.words) for d in documents):,} words")
-    for condition, timed in CONDITIONS.items():
-        texts = documents if timed else without_times(documents)
+    as_it_is("en", documents, list(CONDITIONS))
+
+
+def as_it_is(model: str, documents: Sequence[Document], conditions: Sequence[str]) -> None:
+    """Scores of a model on texts that it has not read."""
+    punctuator = load(model).punctuator
+    assert punctuator is not None
+    for condition in conditions:
+        texts = documents if CONDITIONS[condition] else without_times(documents)
         start = time.perf_counter()
         found = punctuator.marks([replace(document, marks=None) for document in texts])
         seconds = time.perf_counter() - start
-        reference, hypothesis = (
-            [" ".join(marks.attach(d.words, given or [])) for d, given in zip(texts, of, strict=True)]
-            for of in ([d.marks for d in texts], found)
-        )
-        report(
-            condition, [FoldScore(0, 0, len(texts), poleval.counts(reference, hypothesis), seconds, [], np.zeros(0))]
-        )
+        counts = poleval_counts(texts, found)
+        report(condition, [FoldScore(0, 0, len(texts), counts, seconds, [], np.zeros(0))])
 
 
 def conversations(data: Path, shipped: str, options: Options, folds: int, conditions: Sequence[str]) -> None:
@@ -177,10 +179,14 @@ def main() -> int:
     parser.add_argument("--condition", choices=CONDITIONS, action="append", help="default: both")
     parser.add_argument("--gate", action="store_true", help="one fold of each condition against its floor")
     parser.add_argument("--english", action="store_true", help="score the shipped English model on held-out calls")
+    parser.add_argument("--as-it-is", metavar="MODEL", help="score a model that has not read WikiPunct on all of it")
     parser.add_argument("--poleval2022", action="store_true", help="score on conversations, folds by recording")
     arguments = parser.parse_args()
     if arguments.english:
         english(arguments.data)
+        return 0
+    if arguments.as_it_is:
+        as_it_is(arguments.as_it_is, corpus(arguments.data), arguments.condition or list(CONDITIONS))
         return 0
     prior = None if arguments.prior == "none" else prior_of(arguments.prior)
     options = Options(arguments.features, prior=prior)
