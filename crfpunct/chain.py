@@ -93,39 +93,51 @@ class LinearChain:
         return replace(self, index=self.index.select(keep), weights=weights)
 
     def on_grid(self) -> LinearChain:
-        """The chain with weights as whole multiples of a power of two that makes sums of them exact in 32 bits.
+        """The chain with weights and transitions as multiples of a power of two that makes sums exact in 32 bits.
 
         A step is about 10^-7 of the largest sum, far less than those between the weights of a model folder. `tables`
         needs half the memory for such a chain. To do this again changes nothing.
         """
         # What rounding can add to the largest sum must not make it too large.
         step = _step(1.001 * self._largest_sum())
-        weights = self.weights * (1 / step)
-        np.rint(weights, out=weights)
-        weights *= step
-        return replace(self, weights=weights)
 
-    def leads(self) -> NDArray[np.floating[Any]]:
-        """(A + 1, L - 1) by how much the weights of the other labels exceed the first one's.
+        def rounded(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+            steps = numbers * (1 / step)
+            np.rint(steps, out=steps)
+            steps *= step
+            return steps
 
-        In 32 bits where every sum of one row a template is exact in them, whatever its order; else in 64.
+        return replace(self, weights=rounded(self.weights), transition=rounded(self.transition))
+
+    def leads(self) -> tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]:
+        """By how much the weights of the other labels exceed the first one's (A + 1, L - 1); the bias (L,).
+
+        The weights are in 32 bits for a chain on a grid, where every sum of them and of transitions is exact in those;
+        so is the bias, if it is small and on that grid as well. Else they are in 64.
         """
         weights: NDArray[np.floating[Any]] = self.weights
-        short = weights.astype(np.float32)
-        steps = short * np.float32(1 / _step(self._largest_sum()))
-        if np.array_equal(short, weights) and np.array_equal(steps, np.rint(steps)):
-            weights = short
-        return weights[:, 1:] - weights[:, :1]
+        bias: NDArray[np.floating[Any]] = self.bias
+        per_step = 1 / _step(self._largest_sum())
+        if _are_whole(self.weights * per_step) and _are_whole(self.transition * per_step):
+            weights = weights.astype(np.float32)
+            if _are_whole(bias * per_step) and np.abs(bias).max(initial=0) <= _MOST_BIAS:
+                bias = bias.astype(np.float32)
+        return weights[:, 1:] - weights[:, :1], bias
 
     def _largest_sum(self) -> float:
-        """A bound of the sums of one weight a template, be they taken as they are or less the first label's."""
+        """A bound of the sums of one weight a template, of small biases, and of what a search for the best path adds.
+
+        That is three transitions, less the score of the best path to the first label; where a long run is cut
+        (`decoding`), eight.
+        """
+        other = float(8 * np.abs(self.transition).max(initial=0) + 2 * _MOST_BIAS)
         first = self.index.first_ids()[[len(keys) > 0 for keys in self.index.keys]]
         if len(first) == 0:
-            return 0.0
+            return other
         flat = self.weights.ravel()
         # All values of a template are one stretch; a row of zeros, which stands for no attribute, comes before them.
         highest, lowest = (edge.reduceat(flat, first * self.weights.shape[1]) for edge in (np.maximum, np.minimum))
-        return float((np.maximum(highest, 0) - np.minimum(lowest, 0)).sum())
+        return other + float((np.maximum(highest, 0) - np.minimum(lowest, 0)).sum())
 
     def to_arrays(self) -> dict[str, NDArray[np.generic]]:
         """The index and, per attribute, the labels that have a weight, with their weights; both `rounded`."""
@@ -164,12 +176,17 @@ class LinearChain:
         return LinearChain(tuple(states), index, weights, transition, bias, temperature)
 
 
+_MOST_BIAS = 4.0
 _EXACT_BITS = 24  # whole numbers of so many bits are exact in a float32
 
 
 def _step(largest: float) -> float:
     """The least power of two of which `largest` is at most 2^24."""
     return 2.0 ** (math.frexp(largest)[1] - _EXACT_BITS)
+
+
+def _are_whole(numbers: NDArray[np.floating[Any]]) -> bool:
+    return np.array_equal(numbers, np.rint(numbers))
 
 
 def pack_weights(weights: NDArray[np.float64], of: str = "") -> dict[str, NDArray[np.generic]]:

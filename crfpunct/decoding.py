@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
+Scores = NDArray[np.floating[Any]]  # of 64 bits, or of 32 where sums are exact in them
 IntArray = NDArray[np.int64]
 
 #: Documents longer than this are cut into chunks of it for `marginals` (exactly: the chunks are chained).
@@ -60,12 +61,14 @@ def contested(leads: NDArray[np.floating[Any]], margin: FloatArray) -> NDArray[n
 
 
 def viterbi_at(
-    places: IntArray, scores: FloatArray, transition: FloatArray, size: int, starts: IntArray, lengths: IntArray
+    places: IntArray, scores: Scores, transition: Scores, size: int, starts: IntArray, lengths: IntArray
 ) -> IntArray:
     """Labels (size,) by `viterbi` where only some places, ascending, can have another label than 0.
 
-    scores (len(places), L): the emissions at the places; changed by this function. starts, lengths (D,): the documents.
+    scores (len(places), L): the emissions at the places; changed by this function. In 32 bits, all are worked out in
+    them, which is exact for a chain on a grid (`chain.LinearChain.on_grid`). starts, lengths (D,): the documents.
     """
+    transition = transition.astype(scores.dtype, copy=False)
     best = np.zeros(size, dtype=np.int64)
     if len(places) == 0:
         return best
@@ -79,8 +82,8 @@ def viterbi_at(
     begin[1:-1] = (places[1:] - places[:-1] != 1) | first[places[1:]]
     begins = begin.nonzero()[0]
     begins, ends = begins[:-1], begins[1:] - 1
-    scores[begins] += np.where(first[places[begins]][:, None], 0.0, transition[0])
-    scores[ends] += np.where(last[places[ends]][:, None], 0.0, transition[:, 0])
+    scores[begins] += np.where(first[places[begins]][:, None], 0, transition[0])
+    scores[ends] += np.where(last[places[ends]][:, None], 0, transition[:, 0])
     best[places] = _viterbi_runs(scores, transition, ends - begins + 1, begins)
     return best
 
@@ -98,7 +101,7 @@ def dominance(transition: FloatArray) -> FloatArray:
     return margin
 
 
-def _viterbi_runs(emission: FloatArray, transition: FloatArray, lengths: IntArray, starts: IntArray) -> IntArray:
+def _viterbi_runs(emission: Scores, transition: Scores, lengths: IntArray, starts: IntArray) -> IntArray:
     """Viterbi over many runs, however long; labels (T,). emission (T, L) is changed.
 
     A long run is cut where what comes before and what comes behind no longer depend on each other: where the best score
@@ -133,9 +136,7 @@ STRETCH_TOKENS = 64
 _ROUNDING = 1e-9
 
 
-def _forgetting(
-    emission: FloatArray, transition: FloatArray, places: IntArray
-) -> tuple[IntArray, FloatArray, FloatArray]:
+def _forgetting(emission: Scores, transition: Scores, places: IntArray) -> tuple[IntArray, Scores, Scores]:
     """The stretches, each from a place on, at whose end the label in front of them no longer matters.
 
     Returns which of the places they begin at (C,), and two tables (C, L) that add up to the best score of the stretch
@@ -143,7 +144,7 @@ def _forgetting(
     """
     labels = len(transition)
     if len(places) == 0:
-        return places, np.zeros((0, labels)), np.zeros((0, labels))
+        return places, np.zeros((0, labels), emission.dtype), np.zeros((0, labels), emission.dtype)
     best = transition + emission[places][:, None, :]
     for t in range(1, STRETCH_TOKENS):
         best = (best[:, :, :, None] + transition).max(axis=2)
@@ -156,7 +157,7 @@ def _forgetting(
     return cut, before[cut], behind[cut]
 
 
-def _viterbi_steps(emission: FloatArray, transition: FloatArray, lengths: IntArray, starts: IntArray) -> IntArray:
+def _viterbi_steps(emission: Scores, transition: Scores, lengths: IntArray, starts: IntArray) -> IntArray:
     """Viterbi over many runs at once, the longest first, one step of all runs at a time; labels (T,)."""
     best = np.zeros(len(emission), dtype=np.int64)
     if len(lengths) == 0:
@@ -170,6 +171,8 @@ def _viterbi_steps(emission: FloatArray, transition: FloatArray, lengths: IntArr
     previous = deltas[0].T
     for t in range(1, len(active)):
         score = (transition[:, :, None] + previous[:, None, : active[t]]).max(axis=0)
+        if score.dtype == np.float32:
+            score -= score[0]  # numbers stay small, and so exact; what is taken off a token's scores changes no path
         score += emission.take(starts[: active[t]] + t, axis=0).T
         deltas.append(np.ascontiguousarray(score.T))
         previous = score

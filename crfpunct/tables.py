@@ -83,7 +83,7 @@ class Tables:
             for template in templates
             for o, _ in template.use
         }
-        weights_of = chain.leads()
+        weights_of, self._bias = chain.leads()
         self._no_weights = weights_of[:0]
         self._products: list[_Product] = []
         self._crossings: list[_Crossing] = []
@@ -194,7 +194,10 @@ class Tables:
         open_places, open_scores = [], []
         for low, leads in self._blocks(layout):
             places = np.flatnonzero(self._contested(leads) & layout.inside[low : low + len(leads)])
-            open_scores.append(self._scores(leads.take(places, axis=0)) + self.chain.bias)
+            scores = np.zeros((len(places), self.labels), dtype=self._bias.dtype)
+            scores[:, 1:] = leads.take(places, axis=0)
+            scores += self._bias
+            open_scores.append(scores)
             open_places.append(places + low)
         best = decoding.viterbi_at(
             np.concatenate(open_places),
@@ -221,13 +224,8 @@ class Tables:
         layout = self._lay_out(documents, numbered)
         result = np.zeros((len(layout.types), self.labels))
         for low, leads in self._blocks(layout):
-            result[low : low + len(leads)] = self._scores(leads)
+            result[low : low + len(leads), 1:] = leads
         return result, layout.starts, layout.lengths
-
-    def _scores(self, leads: Weights) -> FloatArray:
-        scores = np.zeros((len(leads), self.labels))
-        scores[:, 1:] = leads
-        return scores
 
     def marginals(self, documents: Sequence[Document], numbered: Numbered | None = None) -> list[FloatArray]:
         """Per document the probability of every distinct label at every token (T, K), at the chain's temperature."""

@@ -254,6 +254,24 @@ def test_a_long_run_is_decoded_in_pieces_that_make_one_best_path(chain, piece, d
         assert score_of(path, e, transition) == pytest.approx(best, abs=1e-8)
 
 
+@settings(max_examples=100)
+@given(chains(st.integers(-300, 300), st.integers(-99, 99), longest=40), st.integers(2, 6), st.data())
+def test_sums_of_whole_numbers_are_as_good_in_32_bits(chain, piece, data):
+    emission, transition, lengths = chain
+    starts, places = np.cumsum(lengths) - lengths, np.arange(len(emission))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(decoding, "PIECE_TOKENS", piece)
+        patch.setattr(decoding, "STRETCH_TOKENS", data.draw(st.integers(1, piece - 1)))
+        # As many steps as 24 bits have between 0 and the largest of them, so that a sum over a whole path needs more.
+        wide, narrow = (
+            decoding.viterbi_at(
+                places, (emission * 2.0**13).astype(kind), transition * 2.0**13, len(places), starts, lengths
+            )
+            for kind in (np.float64, np.float32)
+        )
+    assert narrow.tolist() == wide.tolist()
+
+
 def test_a_run_of_two_kinds_of_sentence_is_cut_and_is_none_the_worse_for_it():
     # Two neutral states that hardly turn into each other, as those of questions and of other sentences.
     random = np.random.default_rng(1)

@@ -250,13 +250,18 @@ def test_a_chain_on_a_grid_is_compiled_in_32_bits_and_every_sum_is_exact(case, s
     chain = replace(chain, weights=chain.weights * scale)
     on_grid = chain.on_grid()
     np.testing.assert_array_equal(on_grid.on_grid().weights, on_grid.weights)
-    np.testing.assert_allclose(on_grid.weights, chain.weights, rtol=0, atol=1e-4 * np.abs(chain.weights).max())
+    given = [numbers.ravel() for numbers in (chain.weights, chain.transition)]
+    found = [numbers.ravel() for numbers in (on_grid.weights, on_grid.transition)]
+    largest = max(1, np.abs(np.concatenate(given)).max())
+    np.testing.assert_allclose(np.concatenate(found), np.concatenate(given), rtol=0, atol=1e-4 * largest)
     compiled = Tables(on_grid)
     assert compiled._no_weights.dtype == np.float32
     emission, starts, _ = compiled.emissions(documents)
     for document, start in zip(documents, starts.tolist(), strict=True):
         plain = on_grid.emissions([document])
         np.testing.assert_array_equal(emission[start : start + len(plain)], leads(plain))
+        best = decoding.viterbi(plain + on_grid.bias, on_grid.transition, np.array([len(plain)])).tolist()
+        assert compiled.decode([document])[0] == [on_grid.labels[y] for y in best]
 
 
 #: No observation of a pause or a given mark has more values, so each of them fits a product table.
