@@ -108,12 +108,14 @@ def _viterbi_runs(emission: Scores, transition: Scores, lengths: IntArray, start
     of a stretch, for every label in front of it and every label at its end, is a sum of one number for each. The part
     in front of the stretch and the part behind it are then decoded side by side, and the stretch between them.
     """
+    if lengths.max(initial=0) <= 2 * PIECE_TOKENS:
+        return _viterbi_steps(emission, transition, lengths, starts)
     ends = starts + lengths
     borders = [
         np.arange(starts[run] + PIECE_TOKENS, ends[run] - PIECE_TOKENS, PIECE_TOKENS)
         for run in np.flatnonzero(lengths > 2 * PIECE_TOKENS)
     ]
-    first = np.concatenate([np.zeros(0, dtype=np.int64), *borders])
+    first = np.concatenate(borders)
     kept, before, behind = _forgetting(emission, transition, first)
     first = first[kept]  # of each stretch the first token, and the one behind its last
     behind_last = first + STRETCH_TOKENS
@@ -142,9 +144,6 @@ def _forgetting(emission: Scores, transition: Scores, places: IntArray) -> tuple
     Returns which of the places they begin at (C,), and two tables (C, L) that add up to the best score of the stretch
     from every label in front of it to every label at its end.
     """
-    labels = len(transition)
-    if len(places) == 0:
-        return places, np.zeros((0, labels), emission.dtype), np.zeros((0, labels), emission.dtype)
     best = transition + emission[places][:, None, :]
     for t in range(1, STRETCH_TOKENS):
         best = (best[:, :, :, None] + transition).max(axis=2)
