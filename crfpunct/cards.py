@@ -110,4 +110,4 @@ def _part_of_card(task: Task, entry: Mapping[str, Any]) -> list[str]:
 
 
 def _cell(score: Mapping[str, Any]) -> str:
-    return f"{score['mean']:.2f} ± {score['sd'] or 0:.2f}"
+    return "–" if score["mean"] is None else f"{score['mean']:.2f} ± {score['sd'] or 0:.2f}"

@@ -181,11 +181,16 @@ def _edge(index: AttributeIndex) -> int:
     return int(index.first_ids()[m] + place)
 
 
-def _before(templates: Sequence[Template]) -> Template:
+def check_prior(templates: Sequence[Template], what: str = "a prior") -> None:
+    """TemplateError where no template looks at the word before alone, which both together need."""
+    _before(templates, what)
+
+
+def _before(templates: Sequence[Template], what: str = "a prior") -> Template:
     for template in templates:
         if len(template.use) == 1 and template.use[0][1] == -1:
             return template
-    raise TemplateError('a prior needs a template for the word before; add one with use = ["word[-1]"].')
+    raise TemplateError(f'{what} needs a template for the word before; add one with use = ["word[-1]"].')
 
 
 def _union(own: Sequence[str], others: Sequence[str]) -> Sequence[str]:

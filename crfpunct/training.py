@@ -19,10 +19,10 @@ from crfpunct.cards import TASKS, Task, card
 from crfpunct.casing import begins_in_lower_case
 from crfpunct.chain import LinearChain
 from crfpunct.document import Document
-from crfpunct.errors import CorpusError, ModelError
+from crfpunct.errors import CorpusError, ModelError, TemplateError
 from crfpunct.estimators import Progress, PunctuationCRF, TruecasingCRF, joined_parts
 from crfpunct.model_folder import ModelFolder, pack
-from crfpunct.prior import Adapted, log_odds, with_pauses
+from crfpunct.prior import Adapted, check_prior, log_odds, with_pauses
 from crfpunct.prior import read as read_chain
 from crfpunct.scoring import calibration, poleval
 from crfpunct.scoring import counts as table
@@ -257,6 +257,8 @@ def train_punctuation(
     (`prior.with_pauses`).
     """
     start = time.perf_counter()
+    if speech:
+        _check_pauses(speech, documents, options)
     fitted: dict[str, PunctuationCRF] = {}
     if text:
         fitted["prior"] = prior_estimator(options, _named(progress, "prior")).fit(without_times(text))
@@ -345,6 +347,22 @@ def prior_estimator(options: Options, progress: Callable[[Progress], None] | Non
     return PunctuationCRF(features=features, use_times=False, device=options.device, progress=progress)
 
 
+def _check_pauses(speech: Sequence[Document], documents: Sequence[Document], options: Options) -> None:
+    """CorpusError or TemplateError where pauses cannot be learned, before anything is."""
+    if any(document.times_ms is not None for document in documents):
+        raise CorpusError("the texts have word times of their own; leave out --pauses.")
+    features = templates.load(options.features)
+    if not templates.pauses_alone(features.templates):
+        raise TemplateError(f"{features.name}: no template looks at pauses alone, as --pauses needs; add one.")
+    check_prior(templates.without_pauses(features.templates), f"{features.name}: --pauses")
+    known, given = ({mark for d in of for mark in d.marks or ()} - {""} for of in (speech, documents))
+    if not known & given:
+        raise CorpusError(
+            f"the speech of --pauses has none of the marks of the texts: {' '.join(sorted(known))} there, "
+            f"{' '.join(sorted(given)) or 'none'} here; name speech with the same marks."
+        )
+
+
 def _fit_pauses(
     speech: Sequence[Document],
     text: PunctuationCRF,
@@ -354,9 +372,6 @@ def _fit_pauses(
     """A CRF for texts with word times, from what another learned of text and what speech elsewhere tells of pauses."""
     features = templates.load(options.features)
     alone = templates.pauses_alone(features.templates)
-    if not alone or all(document.times_ms is None for document in speech):
-        what = "the speech has no word times" if alone else f"{features.name} has no template of pauses alone"
-        raise CorpusError(f"{what}, so there is nothing to learn of pauses.")
     chosen = replace(options, features=replace(features, templates=alone), prior=None, most_attributes=None)
     fitted = estimator(chosen, True, progress).fit(speech)
     pauses = fitted.chain_.rounded()
@@ -595,10 +610,17 @@ def _summary(documents: Sequence[Document], fitted: Mapping[str, Any], start: fl
         counted["documents"],
         counted["words"],
         counted["timed_documents"],
-        {name: (chain.chain_.index.count, chain.candidates_) for name, chain in fitted.items()},
+        {name: (_kept_attributes(chain), chain.candidates_) for name, chain in fitted.items()},
         {name: len(chain.training_log_) for name, chain in fitted.items()},
         time.perf_counter() - start,
     )
+
+
+def _kept_attributes(fitted: PunctuationCRF | TruecasingCRF) -> int:
+    """How many attributes have a weight that was learned by the CRF itself, not by one that it builds on."""
+    if isinstance(fitted, PunctuationCRF) and fitted.prior is not None:
+        return int(np.count_nonzero(fitted.adapted_.own.weights.any(axis=1)))
+    return fitted.chain_.index.count
 
 
 def _named(progress: Callable[[str, Progress], None] | None, name: str) -> Callable[[Progress], None] | None:
@@ -644,6 +666,8 @@ def together(found: Sequence[FoldScore]) -> poleval.PolevalCounts:
 
 
 def _spread(values: Sequence[float]) -> dict[str, Any]:
+    if np.isnan(values).any():  # GEval's own counting has no score where a mark is neither there nor found
+        return {"mean": None, "sd": None, "by_fold": [None if np.isnan(v) else round(v, 2) for v in values]}
     return {
         "mean": round(float(np.mean(values)), 2),
         "sd": round(float(np.std(values, ddof=1)), 2) if len(values) > 1 else None,

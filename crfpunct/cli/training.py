@@ -106,6 +106,7 @@ def train(
     """
     from crfpunct import formats, model_folder
     from crfpunct.clusters import backend
+    from crfpunct.scoring.poleval import RULES
     from crfpunct.training import About, Base, Options, assemble, bare, like_speech, train_case, train_punctuation
 
     target = into or out
@@ -129,9 +130,7 @@ def train(
     base = None if prior is None else Base.load(prior)
     documents = _documents(paths, from_, times)
     others = [document for path in text or () for document in formats.read_punctuated(path)]
-    speech = [document for path in pauses or () for document in _documents([path], None, None)]
-    if speech and any(document.times_ms is not None for document in documents):
-        raise CorpusError("the texts have word times of their own; leave out --pauses.")
+    speech = [document for path in pauses or () for document in _speech(path)]
     about = About(data, licence, non_commercial)
     if base is not None:
         about = base.joined(about)
@@ -171,8 +170,10 @@ def train(
             note(f"case: F1 of words with a capital {f1:.2f}, accuracy {accuracy:.2f}.")
         elif scores:
             for name, score in scores.items():
-                both = f"{score['all']['mean']:.2f} (rule:all), {score['geval']['mean']:.2f} (rule:geval)"
-                note(f"{name}: weighted F1 {both}.")
+                found = (
+                    f"{score[rule]['mean']:.2f} (rule:{rule})" for rule in RULES if score[rule]["mean"] is not None
+                )
+                note(f"{name}: weighted F1 {', '.join(found)}.")
     if "case" not in folder.manifest:
         note(f"no case part: words keep their case; to add it: crfpunct train TEXTS --task case --into {target}")
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
@@ -216,6 +217,20 @@ def _documents(paths: list[str], from_: str | None, times: str | None) -> list[D
         documents = list(found.attach(documents))
         for line in found.notes():
             note(line)
+    return documents
+
+
+def _speech(path: str) -> list[Document]:
+    """Speech that tells of pauses, from one file."""
+    documents = _documents([path], None, None)
+    found = {
+        "words": any(document.words for document in documents),
+        "word times": any(document.times_ms is not None for document in documents),
+        "marks": any(mark for document in documents for mark in document.marks or ()),
+    }
+    for what, is_there in found.items():
+        if not is_there:
+            raise CorpusError(f"{path}: has no {what}; --pauses takes punctuated speech with word times.")
     return documents
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from json.scanner import py_make_scanner  # type: ignore[attr-defined]
@@ -120,7 +119,7 @@ def values(stream: BinaryIO, source: str) -> Iterator[tuple[int, str]]:
 
 def milliseconds(value: Any) -> int:
     """Seconds of a file in ms; -1 where there is no number."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and 0 <= value < 1e9:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e9:
         return round(value * 1000)
     return -1
 

@@ -433,11 +433,38 @@ def test_pauses_for_texts_that_have_their_own(run, corpus, speech):
     assert (code, err) == (1, "crfpunct: the texts have word times of their own; leave out --pauses.\n")
 
 
-def test_pauses_without_times(run, speech):
-    code, _, err = run("train", "text.txt", "--features", "small.toml", "--out", "model", "--pauses", "text.txt")
+@pytest.mark.parametrize(
+    ("content", "missing"),
+    [
+        ("", "words"),
+        ('{"words": []}\n', "words"),
+        ('{"words": [{"word": "a", "mark": "."}]}\n', "word times"),
+        ('{"words": [{"word": "a", "start": 0, "end": 1}]}\n', "marks"),
+    ],
+)
+def test_speech_that_tells_nothing_of_pauses(run, speech, content, missing):
+    Path("other.jsonl").write_text(content, encoding="utf-8")
+    code, _, err = run("train", "text.txt", "--out", "model", "--pauses", speech, "--pauses", "other.jsonl")
+    expected = f"crfpunct: other.jsonl: has no {missing}; --pauses takes punctuated speech with word times.\n"
+    assert (code, err) == (1, expected)
+
+
+def test_speech_with_other_marks(run, speech):
+    Path("text.txt").write_text("ala ma kota! kot ma ale!\n" * 9, encoding="utf-8")
+    code, _, err = run("train", "text.txt", "--out", "model", "--pauses", speech)
     assert code == 1
-    assert err.endswith("the speech has no word times, so there is nothing to learn of pauses.\n")
-    Path("words.toml").write_text(FEATURES.replace("pause[0]", "word[2]"), encoding="utf-8")
+    assert "the speech of --pauses has none of the marks of the texts: , . there, ! here; name" in err
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (("pause[0]", "word[2]"), "words: no template looks at pauses alone, as --pauses needs; add one."),
+        (("[0, 1]", "[0]"), 'words: --pauses needs a template for the word before; add one with use = ["word[-1]"].'),
+    ],
+)
+def test_features_that_pauses_cannot_be_learned_with(run, speech, changed, message):
+    Path("words.toml").write_text(FEATURES.replace(*changed), encoding="utf-8")
     code, _, err = run("train", "text.txt", "--features", "words.toml", "--out", "model", "--pauses", speech)
-    assert code == 1
-    assert err.endswith("words has no template of pauses alone, so there is nothing to learn of pauses.\n")
+    assert (code, err) == (1, f"crfpunct: {message}\n")
+    assert not Path("model").exists()

@@ -47,6 +47,7 @@ def restored(text, words, marks, format="whisper"):
         ({"segments": [{"text": "tak 5", "words": [{"word": "tak", "start": 0.1, "end": 0.2}, {"word": "5"}]}]}, None),
         ({"words": [{"text": "tak", "start": 0, "end": 1}, {"text": "nie", "start": 1, "end": 2}]}, None),
         ({"text": "tak nie", "words": [{"word": "tak", "start": 0.0, "end": 0.5}]}, [[0, 500]]),
+        ({"text": "tak", "words": [{"word": "tak", "start": 10**400, "end": 0.5}]}, [[-1, 500]]),
         ({"chunks": [{"timestamp": [0.0, 1.5], "text": " tak nie"}], "text": " tak nie"}, [[0, -1], [-1, 1500]]),
         ({"chunks": [{"timestamp": [0.0, None], "text": " tak"}]}, [[0, -1]]),
         ({"transcription": [{"offsets": {"from": 10, "to": 1500}, "text": " tak"}]}, [[10, 1500]]),
