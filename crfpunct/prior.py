@@ -136,7 +136,13 @@ def adapt(prior: LinearChain, own: LinearChain, mixing: FloatArray, constant: Fl
 PAUSE_SHARE = 0.7
 
 
-def with_pauses(text: LinearChain, pauses: LinearChain, templates: tuple[Template, ...], odds: FloatArray) -> Adapted:
+def with_pauses(
+    text: LinearChain,
+    pauses: LinearChain,
+    templates: tuple[Template, ...],
+    odds: FloatArray,
+    share: float = PAUSE_SHARE,
+) -> Adapted:
     """A CRF for texts with word times, of one that learned from texts without and one that learned pauses elsewhere.
 
     The language of the pauses may be another. text: looks at those of the templates that look at no pause. pauses: its
@@ -149,8 +155,8 @@ def with_pauses(text: LinearChain, pauses: LinearChain, templates: tuple[Templat
     observed = {o for template in templates for o, _ in template.use if not o.by_token}
     index = AttributeIndex(templates, text.index.lexicons, dict.fromkeys(observed, ()), keys)
     known = [pauses.labels.index(label) if label in pauses.labels else 0 for label in text.labels]
-    own = replace(text, index=index, weights=PAUSE_SHARE * pauses.weights[:, known])
-    return adapt(text, own, np.eye(len(text.states)), PAUSE_SHARE * odds[known])
+    own = replace(text, index=index, weights=share * pauses.weights[:, known])
+    return adapt(text, own, np.eye(len(text.states)), share * odds[known])
 
 
 def log_odds(scores: FloatArray, labels: IntArray) -> FloatArray:

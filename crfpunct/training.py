@@ -363,6 +363,20 @@ def _check_pauses(speech: Sequence[Document], documents: Sequence[Document], opt
         )
 
 
+def learn_pauses(
+    speech: Sequence[Document], options: Options, progress: Callable[[Progress], None] | None = None
+) -> tuple[PunctuationCRF, NDArray[np.float64]]:
+    """A CRF that looks at nothing but the pauses of speech, and its `prior.log_odds`."""
+    features = templates.load(options.features)
+    alone = replace(features, templates=templates.pauses_alone(features.templates))
+    chosen = replace(options, features=alone, prior=None, most_attributes=None)
+    fitted = estimator(chosen, True, progress).fit(speech)
+    fitted.chain_ = fitted.chain_.rounded()
+    number_of = {label: number for number, label in enumerate(fitted.chain_.labels)}
+    labels = np.array([number_of[mark] for document in speech for mark in document.marks or ()], dtype=np.int64)
+    return fitted, log_odds(fitted.chain_.emissions(speech), labels)
+
+
 def _fit_pauses(
     speech: Sequence[Document],
     text: PunctuationCRF,
@@ -370,16 +384,9 @@ def _fit_pauses(
     progress: Callable[[Progress], None] | None,
 ) -> PunctuationCRF:
     """A CRF for texts with word times, from what another learned of text and what speech elsewhere tells of pauses."""
-    features = templates.load(options.features)
-    alone = templates.pauses_alone(features.templates)
-    chosen = replace(options, features=replace(features, templates=alone), prior=None, most_attributes=None)
-    fitted = estimator(chosen, True, progress).fit(speech)
-    pauses = fitted.chain_.rounded()
-    number_of = {label: number for number, label in enumerate(pauses.labels)}
-    labels = np.array([number_of[mark] for document in speech for mark in document.marks or ()], dtype=np.int64)
-    odds = log_odds(pauses.emissions(speech), labels)
+    fitted, odds = learn_pauses(speech, options, progress)
     fitted.prior = text.chain_
-    fitted.adapted_ = with_pauses(text.chain_.rounded(), pauses, features.templates, odds)
+    fitted.adapted_ = with_pauses(text.chain_.rounded(), fitted.chain_, text.features_.templates, odds)
     fitted.chain_ = fitted.adapted_.folded()
     return fitted
 

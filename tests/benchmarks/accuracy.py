@@ -4,6 +4,7 @@
     python tests/benchmarks/accuracy.py --prior none --features punct      # without more text, without morphology
     python tests/benchmarks/accuracy.py --english           # the shipped `en` on calls that it was not trained on
     python tests/benchmarks/accuracy.py --as-it-is pl-open  # a model that has not read WikiPunct on all of it
+    python tests/benchmarks/accuracy.py --english-pauses    # what they are worth to the prior of `pl`
     python tests/benchmarks/accuracy.py --poleval2022       # conversations: `pl` as it is, and five folds on its prior
     python tests/benchmarks/accuracy.py --gate              # one fold, exits 1 below the floors (CI)
 
@@ -30,14 +31,17 @@ from crfpunct import formats, load, marks, model_folder, resources, templates
 from crfpunct.chain import LinearChain
 from crfpunct.document import Document
 from crfpunct.formats.clntmstmp import Times
+from crfpunct.prior import with_pauses
 from crfpunct.scoring import poleval
 from crfpunct.scoring.poleval import PolevalCounts
+from crfpunct.tables import Tables
 from crfpunct.training import (
     FoldScore,
     Options,
     bare,
     copies_of_templates,
     cross_validate,
+    learn_pauses,
     lowered,
     poleval_counts,
     score_fold,
@@ -72,18 +76,36 @@ def prior_of(model: str) -> LinearChain:
 
 
 #: `en` was trained on every third call of Earnings-22, from the first on; these are none of them.
-HELD_OUT_CALLS = slice(1, None, 18)
+TRAINING_CALLS, HELD_OUT_CALLS = slice(0, None, 3), slice(1, None, 18)
 
 
 def english(data: Path) -> None:
     """Scores of the shipped English model on held-out calls, as if it had been lower-cased text from a recogniser."""
+    documents = lowered(calls(data, HELD_OUT_CALLS))
+    print(f"{len(documents)} calls, {sum(len(d.words) for d in documents):,} words")
+    as_it_is("en", documents, list(CONDITIONS))
+
+
+def calls(data: Path, chosen: slice) -> list[Document]:
+    """Some of the calls of Earnings-22."""
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(data / "en-timed" / "earnings22-aligned.tar.xz") as archive:
             archive.extractall(folder, filter="data")
-        calls = sorted(Path(folder).rglob("*.nlp"))[HELD_OUT_CALLS]
-        documents = lowered([bare(document) for call in calls for document in formats.read_punctuated(str(call))])
-    print(f"{len(calls)} calls, {sum(len(d.words) for d in documents):,} words")
-    as_it_is("en", documents, list(CONDITIONS))
+        paths = sorted(Path(folder).rglob("*.nlp"))[chosen]
+        return [bare(document) for path in paths for document in formats.read_punctuated(str(path))]
+
+
+def english_pauses(data: Path, options: Options) -> None:
+    """What the pauses of English calls are worth to a CRF that has read other Polish text alone, by their share."""
+    assert options.prior is not None
+    documents = corpus(data)
+    fitted, odds = learn_pauses(calls(data, TRAINING_CALLS), options)
+    used = templates.load(options.features).templates
+    print("| share | weighted F1, rule:all |\n|---|---|")
+    for share in (0.0, 0.3, 0.5, 0.7, 1.0):
+        chain = with_pauses(options.prior, fitted.chain_, used, odds, share).folded()
+        counts = poleval_counts(documents, Tables(chain.on_grid()).decode(documents))
+        print(f"| {share} | {counts.weighted_f1('all'):.2f} |", flush=True)
 
 
 def as_it_is(model: str, documents: Sequence[Document], conditions: Sequence[str]) -> None:
@@ -179,6 +201,7 @@ def main() -> int:
     parser.add_argument("--condition", choices=CONDITIONS, action="append", help="default: both")
     parser.add_argument("--gate", action="store_true", help="one fold of each condition against its floor")
     parser.add_argument("--english", action="store_true", help="score the shipped English model on held-out calls")
+    parser.add_argument("--english-pauses", action="store_true", help="add pauses of English to the prior, by share")
     parser.add_argument("--as-it-is", metavar="MODEL", help="score a model that has not read WikiPunct on all of it")
     parser.add_argument("--poleval2022", action="store_true", help="score on conversations, folds by recording")
     arguments = parser.parse_args()
@@ -190,6 +213,9 @@ def main() -> int:
         return 0
     prior = None if arguments.prior == "none" else prior_of(arguments.prior)
     options = Options(arguments.features, prior=prior)
+    if arguments.english_pauses:
+        english_pauses(arguments.data, options)
+        return 0
     if arguments.poleval2022:
         conversations(arguments.data, "pl", options, arguments.folds, arguments.condition or list(CONDITIONS))
         return 0
