@@ -3,6 +3,7 @@
     python tests/benchmarks/ablation.py                             # each group left out; about an hour of one core
     python tests/benchmarks/ablation.py --condition "text only" --group "parts of words"
     python tests/benchmarks/ablation.py --curve                     # trained on an eighth, a quarter, a half, all
+    python tests/benchmarks/ablation.py --most 200000 100000 50000  # so many attributes, the best by chi-squared
 
 Fold 0 of five, PolEval weighted F1 (rule:all), without a prior, 40 iterations: the differences are what counts. Bytes
 are those of the model's arrays as a model folder keeps them. Reads the data folder from --data or CRFPUNCT_DATA.
@@ -45,12 +46,14 @@ GROUPS = {
 CURVE = (8, 4, 2, 1)
 
 
-def score(documents: Sequence[Document], timed: bool, features: templates.FeatureSet, part: int = 1) -> str:
+def score(
+    documents: Sequence[Document], timed: bool, features: templates.FeatureSet, part: int = 1, most: int = 0
+) -> str:
     """Train on every `part`-th text of four folds, score the fifth; cells of a table."""
     documents = documents if timed else without_times(documents)
     train = [document for document in documents if fold_of(document, 5) != 0][::part]
     held_out = [document for document in documents if fold_of(document, 5) == 0]
-    fitted = estimator(Options(features, max_iterations=40), timed).fit(train)
+    fitted = estimator(Options(features, max_iterations=40, most_attributes=most or None), timed).fit(train)
     f1 = poleval_counts(held_out, fitted.predict(held_out)).weighted_f1("all")
     size = len(pack(fitted.chain_.to_arrays()))
     words = sum(len(document.words) for document in train)
@@ -64,6 +67,7 @@ def main() -> None:
     parser.add_argument("--condition", choices=CONDITIONS, action="append", help="default: both")
     parser.add_argument("--group", choices=GROUPS, action="append", help="default: each in turn")
     parser.add_argument("--curve", action="store_true", help="leave out texts, not templates")
+    parser.add_argument("--most", type=int, nargs="+", help="leave out attributes: so many are left to train with")
     arguments = parser.parse_args()
     documents, features = corpus(arguments.data), templates.load("pl-punct")
     print("| | | words | F1 | attributes | bytes |\n|---|---|--:|--:|--:|--:|", flush=True)
@@ -74,6 +78,10 @@ def main() -> None:
                 print(f"| {condition} | 1/{part} | {score(documents, timed, features, part)} |", flush=True)
             continue
         print(f"| {condition} | all | {score(documents, timed, features)} |", flush=True)
+        if arguments.most:
+            for most in arguments.most:
+                print(f"| {condition} | {most:,} | {score(documents, timed, features, most=most)} |", flush=True)
+            continue
         used = features.templates if timed else templates.without_pauses(features.templates)
         for group in arguments.group or GROUPS:
             left = tuple(template for template in features.templates if template.name not in GROUPS[group])
