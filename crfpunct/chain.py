@@ -176,7 +176,7 @@ class LinearChain:
         return LinearChain(tuple(states), index, weights, transition, bias, temperature)
 
 
-_MOST_BIAS = 4.0
+_MOST_BIAS = 4.0  # the sums of larger ones are worked out in 64 bits
 _EXACT_BITS = 24  # whole numbers of so many bits are exact in a float32
 
 

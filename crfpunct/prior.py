@@ -132,7 +132,7 @@ def adapt(prior: LinearChain, own: LinearChain, mixing: FloatArray, constant: Fl
     return Adapted(own, prior.weights[np.concatenate(rows_of_prior)], mixing, constant)
 
 
-#: How much of what pauses say elsewhere is believed (docs/accuracy.md, pauses of another language).
+#: How much of what pauses say elsewhere is believed (docs/accuracy.md, Polish from freely licensed text).
 PAUSE_SHARE = 0.7
 
 

@@ -673,7 +673,7 @@ def together(found: Sequence[FoldScore]) -> poleval.PolevalCounts:
 
 
 def _spread(values: Sequence[float]) -> dict[str, Any]:
-    if np.isnan(values).any():  # GEval's own counting has no score where a mark is neither there nor found
+    if np.isnan(values).any():  # rule:geval has no score where GEval stops (`poleval.Stop`)
         return {"mean": None, "sd": None, "by_fold": [None if np.isnan(v) else round(v, 2) for v in values]}
     return {
         "mean": round(float(np.mean(values)), 2),
