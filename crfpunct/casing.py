@@ -142,12 +142,15 @@ class Spelling:
         >>> s = Spelling({"-sur": "-sur", "iphone": "iPhone"}, own={"pzu": "UPPER always many"})
         >>> s._compound("berry-sur-mer"), s._compound("pzu-owski"), s._compound("iphone'a"), s._compound("pkp")
         ('Berry-sur-Mer', 'PZU-owski', "iPhone'a", '')
+        >>> s._compound("mcdonald's"), s._compound("o'neill")
+        ("Mcdonald's", "O'Neill")
         """
         spelled: list[str] = []
         for key, part in _parts(word):
             known = self.own.get(part, "").partition(" ")[0]
             form = self._capitals(part) if known == "UPPER" else self._title(part)
-            if spelled and case_class(spelled[0][:-1]) in ("UPPER", "MIXED") and known in ("", "LOWER"):
+            behind_acronym = spelled and case_class(spelled[0][:-1]) in ("UPPER", "MIXED") and known in ("", "LOWER")
+            if behind_acronym or (key[0] in "'’" and len(part) <= _LONGEST_SUFFIX):
                 form = part
             spelled.append(self.surface.get(key) or key.replace(part, self.surface.get(part) or form))
         if not spelled:
@@ -169,6 +172,7 @@ _LEAST_FORMS = 2  # a spelling seen once is as likely a slip
 
 
 _LONGEST_ENDING = 3  # letters
+_LONGEST_SUFFIX = 2  # letters behind an apostrophe, even behind a name: 's, 'sa; but O'Day
 
 
 @dataclass(frozen=True)

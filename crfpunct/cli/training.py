@@ -177,7 +177,8 @@ def train(
     if "case" not in folder.manifest:
         note(f"no case part: words keep their case; to add it: crfpunct train TEXTS --task case --into {target}")
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
-    note(f"{target} is {size / 1e6:.1f} MB; try it: crfpunct tag --model {target} FILE")
+    option = "" if "punct" in folder.manifest else " --no-punct"
+    note(f"{target} is {size / 1e6:.1f} MB; try it: crfpunct tag --model {target}{option} FILE")
 
 
 def _write_report(path: Path, model: str, part: Part, documents: list[Document], folds: int) -> None:
@@ -236,7 +237,12 @@ def _speech(path: str) -> list[Document]:
 
 def _cased(documents: list[Document]) -> list[Document]:
     """The documents that have capitals, if any has: the others were written without and would teach that."""
+    from crfpunct.casing import begins_in_lower_case
+
     cased = [document for document in documents if any(word != word.lower() for word in document.words)]
     if cased and len(cased) < len(documents):
         note(f"case: {len(documents) - len(cased):,} of {len(documents):,} texts have no capital and are left out.")
+    lower = sum(begins_in_lower_case(document.words) for document in cased)
+    if 0 < lower < len(cased):
+        note(f"case: {lower:,} of {len(cased):,} texts begin in lower case and are left out.")
     return cased or documents
