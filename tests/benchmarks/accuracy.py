@@ -5,6 +5,7 @@
     python tests/benchmarks/accuracy.py --english           # the shipped `en` on calls that it was not trained on
     python tests/benchmarks/accuracy.py --as-it-is pl-open  # a model that has not read WikiPunct on all of it
     python tests/benchmarks/accuracy.py --english-pauses    # what they are worth to the prior of `pl`
+    python tests/benchmarks/accuracy.py --lengths           # words of no length, and scores without word lengths
     python tests/benchmarks/accuracy.py --poleval2022       # conversations: `pl` as it is, and five folds on its prior
     python tests/benchmarks/accuracy.py --gate              # one fold, exits 1 below the floors (CI)
 
@@ -73,6 +74,27 @@ def prior_of(model: str) -> LinearChain:
     described = punct["chains"]["prior"]
     used = templates.without_pauses(features.templates)
     return LinearChain.from_arrays(stored.arrays(described["file"]), described["labels"], used, features.lexicons)
+
+
+#: What tells how long a word lasts; `onset` is the time up to the next word, less what the word should take.
+OF_LENGTH = {"stretch", "rate", "zero", "onset"}
+
+
+def without_lengths(features: templates.FeatureSet) -> templates.FeatureSet:
+    """The same features, without those that look at how long words last."""
+    kept = tuple(t for t in features.templates if not any(o.name in OF_LENGTH for o, _ in t.use))
+    return replace(features, templates=kept)
+
+
+def of_no_length(documents: Sequence[Document]) -> None:
+    """How often the alignments give a word no length, by the mark behind it: they were made from text with marks."""
+    timed = [document for document in documents if document.times_ms is not None]
+    times = np.concatenate([document.times_ms for document in timed if document.times_ms is not None])
+    marks_given = np.array([mark for document in timed for mark in document.marks or ()])
+    print("| mark | words with times | of no length, % |\n|---|--:|--:|")
+    for mark in ("", ".", ",", "-", ":", "?", "!"):
+        start, end = times[(marks_given == mark) & (times >= 0).all(axis=1)].T
+        print(f"| {f'`{mark}`' if mark else 'none'} | {len(start):,} | {100 * np.mean(start == end):.1f} |")
 
 
 #: `en` was trained on every third call of Earnings-22, from the first on; these are none of them.
@@ -203,6 +225,7 @@ def main() -> int:
     parser.add_argument("--english", action="store_true", help="score the shipped English model on held-out calls")
     parser.add_argument("--english-pauses", action="store_true", help="add pauses of English to the prior, by share")
     parser.add_argument("--as-it-is", metavar="MODEL", help="score a model that has not read WikiPunct on all of it")
+    parser.add_argument("--lengths", action="store_true", help="words of no length; folds without word lengths")
     parser.add_argument("--poleval2022", action="store_true", help="score on conversations, folds by recording")
     arguments = parser.parse_args()
     if arguments.english:
@@ -220,8 +243,13 @@ def main() -> int:
         conversations(arguments.data, "pl", options, arguments.folds, arguments.condition or list(CONDITIONS))
         return 0
     documents = corpus(arguments.data)
+    conditions = arguments.condition or list(CONDITIONS)
+    if arguments.lengths:
+        of_no_length(documents)
+        conditions = ["with times"]
+        options = replace(options, features=without_lengths(templates.load(arguments.features)))
     failed = False
-    for condition in arguments.condition or CONDITIONS:
+    for condition in conditions:
         timed = CONDITIONS[condition]
         if not arguments.gate:
             report(condition, cross_validate(documents, timed, options, arguments.folds, arguments.jobs))
