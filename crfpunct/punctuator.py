@@ -69,11 +69,15 @@ class Punctuator:
         return frozenset(name for chain in (self.text, self.timed) if chain for name in chain.labels if name)
 
     def chain_for(self, document: Document) -> LinearChain:
-        """The CRF for a document: the one with pauses if at least half of the gaps between its words are known."""
+        """The CRF for a document: the one with pauses if at least half of the gaps between its words are known.
+
+        A word of no length does not tell where the gap behind it begins: some recognisers give starts alone, and write
+        them twice.
+        """
         times = document.times_ms
         if times is None or len(document.words) == 0 or self.timed is None:
             return self.text
-        known = (times[1:, 0] >= 0) & (times[:-1, 1] >= 0)
+        known = (times[1:, 0] >= 0) & (times[:-1, 1] > times[:-1, 0])
         return self.timed if len(known) and 2 * known.sum() >= len(known) else self.text
 
     def marks(self, documents: Sequence[Document], numbered: Numbered | None = None) -> list[list[str]]:

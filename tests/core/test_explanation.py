@@ -46,8 +46,9 @@ WORDS = ["ala", "ma", "kota", "a", "że", "tak", "12"]
 
 
 def timed(words, gaps, marks=None) -> Document:
-    starts = np.cumsum([0, *gaps])[: len(words)]
-    return Document("d", list(words), np.stack([starts, starts], axis=1).astype(np.int64), marks)
+    """Words of 100 ms each with the gaps given between them."""
+    starts = np.cumsum([0, *gaps])[: len(words)].astype(np.int64) + 100 * np.arange(len(words))
+    return Document("d", list(words), np.stack([starts, starts + 100], axis=1), marks)
 
 
 QUESTIONS = '[train]\nsplit = ["?"]\n'

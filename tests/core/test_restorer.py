@@ -24,8 +24,10 @@ FEATURES = '[text]\ndash = "—"\n[[template]]\nname = "w"\nuse = ["word[0]"]\n[
 
 
 def timed(*words: str, gaps=(), marks=None) -> Document:
-    starts = np.cumsum([0, *gaps, *[0] * (len(words) - 1 - len(gaps))]) if words else np.zeros(0, dtype=np.int64)
-    return Document("", list(words), np.stack([starts, starts], axis=1).astype(np.int64), marks)
+    """Words of 100 ms each with the gaps given between them, and none further on."""
+    gap_before = np.array([0, *gaps, *[0] * (len(words) - 1 - len(gaps))][: len(words)], dtype=np.int64)
+    starts = np.cumsum(gap_before) + 100 * np.arange(len(words))
+    return Document("", list(words), np.stack([starts, starts + 100], axis=1), marks)
 
 
 #: Without times "kota" ends a sentence; with times a long gap does.
@@ -93,6 +95,11 @@ def test_times_choose_the_chain(chains):
         spoken = timed("ala", "ma", "kota", "tak", "ala")
         spoken.times_ms[unknown] = -1
         assert punctuator.chain_for(spoken) is chains[expected]
+    # Nor does a word without a length say where the gap behind it begins.
+    for no_length, expected in ([0, 1], "timed"), ([0, 1, 2], "text"):
+        spoken = timed("ala", "ma", "kota", "tak", "ala")
+        spoken.times_ms[no_length, 1] = spoken.times_ms[no_length, 0]
+        assert punctuator.chain_for(spoken) is chains[expected]
     assert punctuator.chain_for(timed("ala")) is punctuator.chain_for(timed()) is chains["text"]
     assert Punctuator(chains["text"]).chain_for(spoken) is chains["text"]
 
@@ -156,7 +163,7 @@ def test_marks_are_decided_again(chains):
     assert model.restore("- ala - ma", replace_marks=True) == "- ala - ma"  # no mark of the model's own
     spoken = timed("ala", ".", "ma", gaps=(900, 0), marks=["", "", "."])
     again = model.restore(spoken, replace_marks=True)
-    assert (again.words, again.marks, again.times_ms.tolist()) == (["ala", "ma"], [".", ""], [[0, 0], [900, 900]])
+    assert (again.words, again.marks, again.times_ms.tolist()) == (["ala", "ma"], [".", ""], [[0, 100], [1100, 1200]])
     assert spoken.words == ["ala", ".", "ma"]
 
 
