@@ -87,7 +87,7 @@ def without_lengths(features: templates.FeatureSet) -> templates.FeatureSet:
 
 
 def of_no_length(documents: Sequence[Document]) -> None:
-    """How often the alignments give a word no length, by the mark behind it: they were made from text with marks."""
+    """How often the alignments give a word no length, by the mark behind it."""
     timed = [document for document in documents if document.times_ms is not None]
     times = np.concatenate([document.times_ms for document in timed if document.times_ms is not None])
     marks_given = np.array([mark for document in timed for mark in document.marks or ()])

@@ -1,6 +1,6 @@
 """What a CRF leaves in the pauses: gradient-boosted trees over raw word times, alone and with what a text CRF says.
 
-    python tests/benchmarks/pause_trees.py      # one fold; about eight minutes of two cores
+    python tests/benchmarks/pause_trees.py      # one fold; about ten minutes of two cores
 
 Fold 0 of five of WikiPunct, PolEval weighted F1 (rule:all). A tree sees at once how long the gaps around a place are,
 how long its words last and how they are written, where a CRF adds up one weight for each; but it knows nothing of the
@@ -80,7 +80,6 @@ def score(documents: Sequence[Document], tables: Sequence[Table]) -> str:
     held_out = np.array([fold_of(document, FOLDS) == HELD_OUT for document in documents])
     known, new = np.flatnonzero(~held_out).tolist(), np.flatnonzero(held_out).tolist()
     labels = np.concatenate([documents[i].marks or [] for i in known])
-    # Stopping early would want a part of the training texts; so many trees are as good as any number near by.
     trees = HistGradientBoostingClassifier(
         max_iter=150, learning_rate=0.06, min_samples_leaf=40, l2_regularization=1.0, early_stopping=False
     ).fit(np.concatenate([tables[i] for i in known]), labels)
