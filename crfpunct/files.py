@@ -168,6 +168,16 @@ def open_output(path: str | Path, scratch: Path | None = None) -> Iterator[TextI
         raise
 
 
+def check_output(path: str | Path) -> None:
+    """Raise CorpusError where `open_output` would, so that it is known before an hour of work; nothing is written."""
+    with contextlib.suppress(_NotNeeded), open_output(path):
+        raise _NotNeeded
+
+
+class _NotNeeded(Exception):
+    """Leaves `open_output` without any output."""
+
+
 @contextlib.contextmanager
 def scratch_folder(folder: Path) -> Iterator[Path]:
     """A folder for the temporary files of processes that may be killed, which is gone afterwards with all in it."""

@@ -231,6 +231,7 @@ def _load(path: Path, copies: Mapping[str, bytes] | None, mistakes: _Mistakes, s
             )
             mistakes.kind("lexicon: ", name, given, expected)
             continue
+        lexicons[name] = {}  # known, even if it cannot be read: templates that use it are not at fault
         try:
             listed = _bytes(path.parent / file, copies)
             lexicons[name] = _lexicon(listed, path.parent / file, column, only)

@@ -468,11 +468,17 @@ def _stream_one(name: str, lookahead: int, target: str | Path, way: _Way) -> Non
                 out.writelines(flow(iter(lambda: stream.read(1 << 16), b"")))
 
 
-def models() -> None:
+def models(
+    folders: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[MODEL…]", help="Model folders, or names of shipped models (default: all of these)."),
+    ] = None,
+) -> None:
     """List the models at hand: language, tasks, size, score, data and licence."""
     from crfpunct import model_folder, resources
 
-    for name, folder in resources.shipped("models").items():
+    named = {name: resources.find_model(name) for name in folders or ()}
+    for name, folder in (named or resources.shipped("models")).items():
         manifest = model_folder.read(folder).manifest
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         use = "non-commercial use only" if manifest["non_commercial"] else "any use"

@@ -106,6 +106,7 @@ def train(
     """
     from crfpunct import formats, model_folder
     from crfpunct.clusters import backend
+    from crfpunct.files import check_output
     from crfpunct.scoring.poleval import RULES
     from crfpunct.training import About, Base, Options, assemble, bare, like_speech, train_case, train_punctuation
 
@@ -127,6 +128,8 @@ def train(
     existing = model_folder.read(into) if into else None
     if existing is None:
         model_folder.check_free(target, force)
+    if report_to is not None:
+        check_output(report_to)
     base = None if prior is None else Base.load(prior)
     documents = _documents(paths, from_, times)
     others = [document for path in text or () for document in formats.read_punctuated(path)]

@@ -231,3 +231,14 @@ def test_the_licence_is_told_once(tag, tmp_path):
     assert tag("a.txt", model="punct")[2] == ""
     # Nothing is said where no model is used.
     assert tag("--no-punct", "--no-case", "a.txt")[2] == ""
+
+
+def test_models_can_be_named(models, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["crfpunct", "models", str(models / "case"), str(models / "punct")])
+    with pytest.raises(SystemExit) as done:
+        cli.main()
+    assert not done.value.code
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("  ")[0] for line in lines if line[0] != " "] == [str(models / "case"), str(models / "punct")]
+    assert "        data: notes; licence: CC BY-NC 4.0" in lines
+    assert "    punct: not cross-validated" in lines

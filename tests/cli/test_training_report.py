@@ -170,3 +170,15 @@ def test_a_report_is_about_marks(train):
     code, err = train("plain.txt", "--task", "case", "--report", "r.html")
     assert code == 2
     assert "--report is about marks" in err
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_training(train, tmp_path):
+    code, err = train("plain.txt", "--report", "none/r.html")
+    assert code == 1
+    assert err == "crfpunct: none/r.html: cannot be written (No such file or directory); check the folder.\n"
+    assert not (tmp_path / "m").exists()
+    (tmp_path / "r.html").write_text("an older one")
+    code, err = train("empty.txt", "--report", "r.html")
+    assert code == 1
+    assert [path.name for path in sorted(tmp_path.glob("*.html*"))] == ["r.html"]
+    assert (tmp_path / "r.html").read_text() == "an older one"
