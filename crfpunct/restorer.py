@@ -106,8 +106,12 @@ class Restorer:
         seen = [_words_alone(document) if some else document for document, some in zip(batch, marked, strict=True)]
         numbered = numbered.changed(seen, marked)
         punctuator = self._places()
+        found_marks = punctuator.marks(seen, numbered)
+        if not probabilities and not any(marked) and all(document.marks is None for document in batch):
+            yield from map(_with, batch, found_marks)  # as below, in half the time: most texts are like that
+            return
         shares = punctuator.marginals(seen, numbered) if probabilities else [None] * len(batch)
-        for i, found in enumerate(punctuator.marks(seen, numbered)):
+        for i, found in enumerate(found_marks):
             document = batch[i]
             if marked[i]:
                 found = _kept_on_words(document.words, found)
