@@ -36,6 +36,16 @@ def case_class(word: str) -> CaseClass:
     return "UPPER" if all(_is_raised(letter) for letter in word if _has_case(letter)) else "MIXED"
 
 
+def caseless(text: str) -> str:
+    """What is left of a text when its case is taken away, the Turkish letters' too: İ, ı, I and i are one.
+
+    >>> caseless("İSTANBUL") == caseless("istanbul"), caseless("ILIK") == caseless("ılık")
+    (True, True)
+    """
+    folded = text.casefold()
+    return folded if folded.isascii() else folded.replace("i\u0307", "i").replace("ı", "i")
+
+
 def _has_case(letter: str) -> bool:
     return letter.lower() != letter.upper()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import io
 import lzma
@@ -44,6 +45,8 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
         yield sys.stdin.buffer
         return
     path = Path(path)
+    if path.suffix.lower() == ".gz" and path.is_file() and not path.stat().st_size:
+        raise CorpusError(f"{path}: damaged .gz file (it is empty); fetch or compress it again.")
     opener = _OPENERS.get(path.suffix.lower(), open)
     try:
         stream: BinaryIO = opener(path, "rb")  # type: ignore[operator]
@@ -58,6 +61,11 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
             yield stream
     except (gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError) as error:
         raise CorpusError(f"{path}: damaged {path.suffix} file ({error}); fetch or compress it again.") from error
+
+
+def printable(path: str | Path) -> str:
+    """A file's name for reports: bytes of it that are not UTF-8 are escaped."""
+    return str(path).encode("utf-8", "backslashreplace").decode()
 
 
 def check_name(path: str | Path) -> None:
@@ -150,7 +158,8 @@ def open_output(path: str | Path, scratch: Path | None = None) -> Iterator[TextI
         return
     try:
         folder = scratch if scratch is not None and scratch.parent == path.parent else path.parent
-        handle, name = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.", suffix=".part")
+        # A part of the name alone, since names may not be longer than 255 bytes.
+        handle, name = tempfile.mkstemp(dir=folder, prefix=f".{path.name[:40]}.", suffix=".part")
     except OSError as error:
         raise CorpusError(f"{given}: cannot be written ({error.strerror}); check the folder.") from error
     try:
@@ -160,11 +169,14 @@ def open_output(path: str | Path, scratch: Path | None = None) -> Iterator[TextI
             io.TextIOWrapper(packed, encoding="utf-8", newline="") as stream,
         ):
             yield stream
-        os.chmod(name, 0o666 & ~umask())  # mkstemp makes files that only their owner can read
+        # mkstemp makes files that only their owner can read; what is replaced keeps who may read it.
+        os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~umask())
         os.replace(name, path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            error.filename = str(given)
         raise
 
 

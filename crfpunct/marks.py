@@ -104,6 +104,26 @@ def removable(token: str, known: Collection[str]) -> str:
     return token if not word or belongs or label(run) not in known else word
 
 
+def apart(words: list[str], marks: list[str] | None) -> tuple[list[str], list[str] | None]:
+    """Words and marks for a format that keeps the two apart: marks at the ends of words become marks behind them.
+
+    Only where a word has no mark of its own yet, what it ends in is one of `MARKS`, and that is no part of it
+    (`removable`).
+
+    >>> apart(["tak,", "w", "U.S.", "co?!", "nie"], ["", "", "", "", "."])
+    (['tak', 'w', 'U.S.', 'co?!', 'nie'], [',', '', '', '', '.'])
+    """
+    if not any_marked(words):
+        return words, marks
+    bare, labels = [], []
+    for word, mark in zip(words, marks or [""] * len(words), strict=True):
+        stem = word if mark else removable(word, MARKS)
+        run = word[len(stem) :].translate(_SPELLINGS)
+        bare.append(stem if run in MARKS else word)
+        labels.append(run if run in MARKS else mark)
+    return bare, labels if any(labels) else marks
+
+
 @dataclass(frozen=True, slots=True)
 class Typography:
     """How the mark `-` is printed for readers: as a joined hyphen or as a spaced dash.

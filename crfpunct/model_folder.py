@@ -71,7 +71,7 @@ def write(folder: str | Path, content: ModelFolder, force: bool = False) -> None
     manifest["sha256"][MANIFEST] = _manifest_sum(manifest)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
+        scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name[:40]}.", suffix=".part"))
     except OSError as error:
         raise ModelError(f"{folder}: cannot be written ({error.strerror}); check the folder it stands in.") from error
     aside = scratch.with_suffix(".old.part")

@@ -47,6 +47,7 @@ from typing import Any
 
 import numpy as np
 
+from crfpunct.casing import caseless
 from crfpunct.errors import TemplateError
 from crfpunct.files import read_lines, unpacked
 from crfpunct.marks import MARKS
@@ -58,7 +59,7 @@ MAX_FAMILY = 10_000
 MAX_OPTION = 1_000_000
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 _USE = re.compile(
-    r"(?:(?P<of>lexicon|since|until)\.(?P<lexicon>[\w-]+)|(?P<name>[a-z_]+)(?P<n>\d*))\[(?P<offset>[+-]?\d+)\]"
+    r"(?:(?P<of>lexicon|since|until)\.(?P<lexicon>[\w-]+)|(?P<name>[a-z_]+)(?P<n>\d{0,4}))\[(?P<offset>[+-]?\d{1,4})\]"
 )
 
 
@@ -257,16 +258,20 @@ def _load(path: Path, copies: Mapping[str, bytes] | None, mistakes: _Mistakes, s
     for key in text.keys() - {"dash", "upper"}:
         mistakes.unknown("[text]: ", "key", key, {"dash", "upper"})
     upper = text.get("upper", base.upper if base else {})
-    if not isinstance(upper, dict) or not all(isinstance(v, str) and len(k) == len(v) == 1 for k, v in upper.items()):
+    if not isinstance(upper, dict) or not all(map(_is_capital, upper.values(), upper)):
         mistakes.kind("[text]: ", "upper", upper, 'single letters and their capitals, such as { i = "İ" }')
         upper = {}
     dash = text.get("dash", base.dash if base else "–")
-    if not isinstance(dash, str) or not dash.strip():
+    if not isinstance(dash, str) or not dash or any(sign.isalnum() or sign.isspace() for sign in dash):
         mistakes.kind("[text]: ", "dash", dash, "one sign")
     options = _options(parsed, "train", base.options if base else TrainOptions(), mistakes)
     # What a file says for all its training holds for other text too, unless it or its ancestors say more.
     prior_options = _options(parsed, "prior", base.prior_options if base else options, mistakes)
     return FeatureSet(path.stem, tuple(templates), lexicons, options, prior_options, dash, upper, learned, files)
+
+
+def _is_capital(capital: Any, letter: str) -> bool:
+    return isinstance(capital, str) and len(letter) == len(capital) == 1 and caseless(capital) == caseless(letter)
 
 
 def _bytes(path: Path, copies: Mapping[str, bytes] | None) -> bytes:
@@ -302,7 +307,7 @@ def _file_column_and_classes(given: Any) -> tuple[str | None, int, frozenset[str
 
 
 def _is_plain_name(name: Any) -> bool:
-    return isinstance(name, str) and Path(name).name == name != ".."
+    return isinstance(name, str) and Path(name).name == name != ".." and "\0" not in name
 
 
 def _base(
@@ -350,7 +355,11 @@ def _options(parsed: dict[str, Any], section: str, defaults: TrainOptions, mista
         if key not in known:
             mistakes.unknown(f"[{section}]: ", "key", key, known)
         elif key == "split":
-            if not isinstance(value, list) or len(set(map(str, value))) < len(value) or not set(value) <= set(MARKS):
+            if (
+                not isinstance(value, list)
+                or len(set(map(str, value))) < len(value)
+                or any(m not in MARKS for m in value)
+            ):
                 mistakes.kind(f"[{section}]: ", key, value, f"a list of marks, each once: {' '.join(MARKS)}")
             else:
                 known[key] = tuple(value)
@@ -414,7 +423,9 @@ def _observation(
 ) -> tuple[Observation, int] | None:
     match = _USE.fullmatch(text)
     if match is None:
-        mistakes.append(f"{where}{text!r} is not an observation; expected one such as word[0], suffix3[-1], gap[0]")
+        mistakes.append(
+            f"{where}{text[:60]!r} is not an observation; expected one such as word[0], suffix3[-1], gap[0]"
+        )
         return None
     offset = int(match["offset"])
     if abs(offset) > MAX_OFFSET:

@@ -627,7 +627,7 @@ def _kept_attributes(fitted: PunctuationCRF | TruecasingCRF) -> int:
     """How many attributes have a weight that was learned by the CRF itself, not by one that it builds on."""
     if isinstance(fitted, PunctuationCRF) and fitted.prior is not None:
         return int(np.count_nonzero(fitted.adapted_.own.weights.any(axis=1)))
-    return fitted.chain_.index.count
+    return fitted.chain_.rounded().index.count
 
 
 def _named(progress: Callable[[str, Progress], None] | None, name: str) -> Callable[[Progress], None] | None:

@@ -21,6 +21,9 @@ def register(app: typer.Typer) -> None:
     app.command()(explain)
 
 
+_TO_OF_SUFFIX: dict[str, Literal["json", "html", "svg"]] = {".json": "json", ".html": "html", ".svg": "svg"}
+
+
 def explain(
     model: Annotated[str, typer.Argument(help="A model folder, or the name of a shipped model.")],
     text: Annotated[
@@ -48,8 +51,11 @@ def explain(
     top: Annotated[int, typer.Option(min=1, max=10_000, help="Attributes that are named for each label or place.")] = 8,
     details: Annotated[bool, typer.Option("--details", help="Table: all reasons of every mark.")] = False,
     to: Annotated[
-        Literal["table", "json", "html", "svg"], typer.Option("--to", help="How to print it; svg draws a text.")
-    ] = "table",
+        Literal["table", "json", "html", "svg"] | None,
+        typer.Option(
+            "--to", help="How to print it; svg draws a text (default: as the output's suffix says, else table)."
+        ),
+    ] = None,
     output: Annotated[
         str, typer.Option("--output", "-o", help="File to write, whole or not at all; - is stdout.")
     ] = "-",
@@ -60,11 +66,12 @@ def explain(
     for every mark placed or for a place of your own (--at): the attributes with their weights for the mark and
     for the runner-up, the pause, and the probability of each mark. Marks of the text itself are taken off first.
     """
-    from crfpunct.files import open_output
+    from crfpunct.files import open_output, printable
     from crfpunct.report import data, explained, terminal
     from crfpunct.report.explained import Reading
     from crfpunct.restorer import load
 
+    to = to or _TO_OF_SUFFIX.get(Path(output).suffix.lower(), "table")
     if text is None:
         given = {"--at": at, "--document": document, "--times": times, "--from": from_, "--details": details}
         if unused := [name for name, value in given.items() if value]:
@@ -74,7 +81,7 @@ def explain(
     if task == "case" and chain is not None:
         raise typer.BadParameter("--chain is about marks; leave it out with --task case.")
     restorer = load(model)
-    name = Path(model).name or model
+    name = printable(Path(model).name or model)
     if text is None:
         chains = _chains(name, restorer, task, chain)
         with open_output(output) as out:
@@ -96,7 +103,7 @@ def explain(
         words = sum(len(explained_text.words) for explained_text in texts)
         done = "gives no capital to" if task == "case" else "places no mark behind"
         raise CorpusError(f"{text}: {name} {done} any of its {words} words; name a word to explain with --at.")
-    reading = Reading(name, task, text, texts, numbers, places, top)
+    reading = Reading(name, task, printable(text), texts, numbers, places, top)
     with open_output(output) as out:
         if to == "json":
             data.write(explained.text_data(reading), out)

@@ -46,7 +46,10 @@ _METRICS_OF_TASK: dict[Task, list[Metric]] = {
 }
 
 _Output = Annotated[str, typer.Option("--output", "-o", help="File to write, whole or not at all; - is stdout.")]
-_ToOption = Annotated[To, typer.Option("--to", help="How to print the result.")]
+_ToOption = Annotated[
+    To | None, typer.Option("--to", help="How to print the result (default: as the output's suffix says, else table).")
+]
+_TO_OF_SUFFIX: dict[str, To] = {".json": "json", ".md": "md", ".tex": "latex", ".html": "html"}
 _From = Annotated[
     str | None, typer.Option("--from", metavar="FORMAT", help="Format of the output, else guessed from the file.")
 ]
@@ -77,7 +80,7 @@ def evaluate(
     details: Annotated[
         bool, typer.Option("--details", help="Print every table: confusion matrix, seqeval's averages, …")
     ] = False,
-    to: _ToOption = "table",
+    to: _ToOption = None,
     output: _Output = "-",
     format: _From = None,
     reference_format: _ReferenceFrom = None,
@@ -96,6 +99,7 @@ def evaluate(
     from crfpunct.report import data, markup, tables, terminal
     from crfpunct.scoring import evaluation, texts
 
+    to = to or _TO_OF_SUFFIX.get(Path(output).suffix.lower(), "table")
     expected, found = _read(reference, [hypothesis], reference_format, format)
     pair = texts.pair(expected, found[0], one_document)
     result = evaluation.evaluate(pair, task, scheme, evaluation.Sampling(trials, seed, confidence))
@@ -127,7 +131,7 @@ def compare(
     metrics: Annotated[
         list[Metric] | None, typer.Option("--metric", help="Metric to compare by; may be repeated.")
     ] = None,
-    to: _ToOption = "table",
+    to: _ToOption = None,
     output: _Output = "-",
     format: _From = None,
     reference_format: _ReferenceFrom = None,
@@ -148,6 +152,7 @@ def compare(
     from crfpunct.scoring import comparison
     from crfpunct.scoring.evaluation import Sampling
 
+    to = to or _TO_OF_SUFFIX.get(Path(output).suffix.lower(), "table")
     named = [_name_and_path(argument) for argument in (baseline, *systems)]
     expected, found = _read(reference, [path for _, path in named], reference_format, format)
     short = comparison.short_names([text.name for text in found])

@@ -51,7 +51,8 @@ def tag(
         typer.Option(metavar="FORMAT", help="Format of the output (default: its suffix's, or the input's)."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; for several inputs, an existing folder.")
+        str | None,
+        typer.Option("--output", "-o", metavar="PATH", help="File to write; for several inputs, an existing folder."),
     ] = None,
     no_punct: Annotated[bool, typer.Option("--no-punct", help="Place no marks.")] = False,
     no_case: Annotated[bool, typer.Option("--no-case", help="Leave the case of the words as it is.")] = False,
@@ -86,6 +87,7 @@ def tag(
         typer.Option(
             "--jobs",
             "-j",
+            max=1024,
             help="Processes, for several inputs into a folder or one big file of plain text (-1: all cores).",
         ),
     ] = 1,
@@ -126,6 +128,9 @@ def tag(
         raise typer.BadParameter(f"{option} is about marks that are placed; leave out --no-punct.")
     if marginals:
         to = _only(to, ("jsonl",), "--marginals", "jsonl")
+    for option, path in (("--output", output), ("--times", times)):
+        if path == "":
+            raise CorpusError(f"{option} has an empty name, which would be that of this folder; name a file or folder.")
     for name in filter(None, (from_, to)):
         formats.module(name)  # an unknown one is refused before anything is loaded
     restorer = None
@@ -155,6 +160,7 @@ def tag(
         raise CorpusError("-: there is no standard input; name a file.")
     if "-" in inputs and sys.stdin.isatty():
         note("reading from the terminal; end with Ctrl-D.")
+    to_folder = output is not None and Path(output).is_dir()
     targets = _targets(inputs, output, to)
     typography = restorer.typography if restorer else Typography()
     way = _Way(
@@ -167,7 +173,7 @@ def tag(
         keep_case=keep_case,
         marginals=marginals,
         resegment=resegment,
-        named=output is not None and not output.is_dir(),
+        named=output is not None and not to_folder,
     )
     if jobs == 0:
         raise typer.BadParameter("--jobs 0 is no process at all; use at least 1, or -1 for all cores.")
@@ -175,14 +181,14 @@ def tag(
     if restorer is not None and lookahead is not None:
         for name, target in zip(inputs, targets, strict=True):
             failed += _said(
-                lambda: _stream_one(name, lookahead, target, way),  # noqa: B023
+                lambda: _stream_one(name, lookahead, target, way, from_),  # noqa: B023
                 len(inputs),
             )
     elif jobs != 1 and len(inputs) > 1 and output is not None and "-" not in inputs and word_times is None:
         from crfpunct import parallel
         from crfpunct.files import scratch_folder
 
-        with scratch_folder(output) as scratch:
+        with scratch_folder(Path(output)) as scratch:
             job = _Job(replace(way, restorer=None), model, from_, to, added, scratch)
             with contextlib.closing(parallel.each(job, list(zip(inputs, targets, strict=True)), jobs)) as outcomes:
                 for outcome in outcomes:
@@ -207,6 +213,8 @@ def tag(
         note(line)
     if kept := way.noticed.kept:
         note(f"{kept} words had a mark in a column of their own and keep it; --replace-marks decides again.")
+    if (marked := way.noticed.marked) > _FEW * way.noticed.words:
+        note(f"{marked:,} words end in a mark already and keep it, and more marks are added; see --replace-marks.")
     if restorer is not None:
         _note_languages(way.noticed.languages, restorer.manifest.get("language"))
     if way.noticed.cased and restorer is not None and restorer.truecaser is not None and not (no_case or keep_case):
@@ -230,6 +238,9 @@ def _code(language: str) -> str:
     return locale.normalize(language.lower().replace("-", "_")).partition("_")[0]
 
 
+_MOST_BIAS = 1e6  # as in training; no score of a model comes near
+
+
 def _bias(options: list[str]) -> tuple[tuple[str, float], ...]:
     """What --bias says: (mark, number added to its score); the same mark may be named again, and adds up."""
     added: dict[str, float] = {}
@@ -239,9 +250,9 @@ def _bias(options: list[str]) -> tuple[tuple[str, float], ...]:
             number = float(value) if mark and sign else math.nan
         except ValueError:
             number = math.nan
-        if not math.isfinite(number):
-            raise typer.BadParameter(f"--bias {option}: expected MARK=VALUE, a mark and a number, such as ,=0.5")
         added[mark] = added.get(mark, 0.0) + number
+        if not abs(added[mark]) <= _MOST_BIAS:  # nor NaN
+            raise typer.BadParameter(f"--bias {option}: expected MARK=VALUE, a mark and a number, such as ,=0.5")
     return tuple(added.items())
 
 
@@ -261,19 +272,20 @@ def _only(format: str | None, allowed: tuple[str, ...], option: str, chosen: str
     return chosen
 
 
-def _targets(inputs: list[str], output: Path | None, to: str | None) -> list[str | Path]:
+def _targets(inputs: list[str], output: str | None, to: str | None) -> list[str | Path]:
     """Where each input's result goes; all are different, unless they go to standard output."""
     if output is None:
         return ["-"] * len(inputs)
-    if not output.is_dir():
+    folder = Path(output)
+    if not folder.is_dir():
         if len(inputs) > 1:
             raise CorpusError(
                 f"{output}: not a folder, but there are several inputs; make the folder or name one input."
             )
-        return [output]
+        return [folder]
     targets: dict[Path, str] = {}
     for name in inputs:
-        target = output / _result_name(name, to)
+        target = folder / _result_name(name, to)
         if target in targets:
             raise CorpusError(
                 f"{target}: would be the result of both {targets[target]} and {name}; tag them into different folders."
@@ -331,6 +343,9 @@ class _Job:
         return way.noticed
 
 
+_FEW = 0.02  # of the words may end in a dot or so, as abbreviations do
+
+
 @dataclass(slots=True)
 class _Noticed:
     """What the user is told once all inputs are read."""
@@ -338,11 +353,15 @@ class _Noticed:
     kept: int = 0  # words with a mark in a column of the file
     languages: set[str] = field(default_factory=set)  # that the files say they are in
     cased: bool = False  # whether a text has capitals, and not them alone
+    words: int = 0
+    marked: int = 0  # words that end in a mark
 
     def add(self, other: _Noticed) -> None:
         self.kept += other.kept
         self.languages |= other.languages
         self.cased |= other.cased
+        self.words += other.words
+        self.marked += other.marked
 
 
 def _is_cased(text: str) -> bool:
@@ -427,13 +446,18 @@ class _Way:
                 noticed.languages.add(document.language)
             if self.punct and not self.replace_marks and document.marks is not None:
                 noticed.kept += sum(map(bool, document.marks))
-            noticed.cased = noticed.cased or _is_cased(" ".join(document.words))
+            text = " ".join(document.words) + " "
+            noticed.cased = noticed.cased or _is_cased(text)
+            if self.punct and not self.replace_marks:
+                noticed.words += len(document.words)
+                noticed.marked += sum(text.count(mark + " ") for mark in ".,?!")  # in C: no word is looked at alone
             yield document
 
 
-def _stream_one(name: str, lookahead: int, target: str | Path, way: _Way) -> None:
+def _stream_one(name: str, lookahead: int, target: str | Path, way: _Way, from_: str | None) -> None:
     import codecs
 
+    from crfpunct import formats
     from crfpunct.files import check_text, open_input, open_output
     from crfpunct.formats.pipe import Pipe
 
@@ -460,6 +484,10 @@ def _stream_one(name: str, lookahead: int, target: str | Path, way: _Way) -> Non
         assert way.restorer is not None
         return way.restorer.flow(decoded(chunks), lookahead, case=way.case, keep_case=way.keep_case)
 
+    found = "text" if name == "-" or from_ else formats.identify(name)
+    for path, format in ((name, found), (target, formats.output_format(target, "text"))):
+        if format != "text":
+            raise CorpusError(f"{path}: looks like {format}, but --lookahead is for plain text; leave it out.")
     with open_output(target) as out:
         if name == "-" and (pipe := Pipe.of_standard_input(out.flush)):
             out.writelines(flow(pipe.chunks()))

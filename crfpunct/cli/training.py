@@ -64,7 +64,7 @@ def train(
     folds: Annotated[
         int, typer.Option(min=0, help="Cross-validate with so many folds; the scores go into the model (0: do not).")
     ] = 0,
-    jobs: Annotated[int, typer.Option(min=1, help="Folds that are trained side by side.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, max=1024, help="Folds that are trained side by side.")] = 1,
     c1: Annotated[float | None, typer.Option(min=0, max=1e6, help="L1 penalty (default: the feature file's).")] = None,
     c2: Annotated[float | None, typer.Option(min=0, max=1e6, help="L2 penalty (default: the feature file's).")] = None,
     max_iterations: Annotated[
@@ -106,7 +106,7 @@ def train(
     """
     from crfpunct import formats, model_folder
     from crfpunct.clusters import backend
-    from crfpunct.files import check_output
+    from crfpunct.files import check_output, printable
     from crfpunct.scoring.poleval import RULES
     from crfpunct.training import About, Base, Options, assemble, bare, like_speech, train_case, train_punctuation
 
@@ -134,7 +134,7 @@ def train(
     documents = _documents(paths, from_, times)
     others = [document for path in text or () for document in formats.read_punctuated(path)]
     speech = [document for path in pauses or () for document in _speech(path)]
-    about = About(data, licence, non_commercial)
+    about = About(data and printable(data), licence and printable(licence), non_commercial)
     if base is not None:
         about = base.joined(about)
     with progress() as show:
@@ -181,7 +181,8 @@ def train(
         note(f"no case part: words keep their case; to add it: crfpunct train TEXTS --task case --into {target}")
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
     option = "" if "punct" in folder.manifest else " --no-punct"
-    note(f"{target} is {size / 1e6:.1f} MB; try it: crfpunct tag --model {target}{option} FILE")
+    shown = f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"
+    note(f"{target} is {shown}; try it: crfpunct tag --model {target}{option} FILE")
 
 
 def _write_report(path: Path, model: str, part: Part, documents: list[Document], folds: int) -> None:

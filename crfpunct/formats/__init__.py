@@ -30,6 +30,8 @@ _HEAD_BYTES = 1 << 13  # what a format is guessed from
 _COMPRESSED = (".gz", ".xz")
 _POLEVAL_INPUT = "in.tsv"
 _POLEVAL_GOLD = "expected.tsv"
+#: Other formats of transcripts and texts, whose own signs would be taken for words.
+_FOREIGN = (".ass", ".ssa", ".sub", ".ttml", ".dfxp", ".xml", ".html", ".sbv", ".lrc", ".stm", ".trn", ".textgrid")
 _WITH_OPTIONS = ("conll",)
 _PLAIN_TEXT = ("text", "paragraphs", "sentences", "wikipunct", "poleval2022")  # as they are written
 
@@ -94,6 +96,11 @@ def guess(path: str | Path, head: bytes) -> str:
 
     Plain text is what is left when no other format knows its own.
     """
+    if (suffix := Path(path).suffix.lower()) in _FOREIGN:
+        raise CorpusError(
+            f"{path}: files of the kind {suffix} are not read; convert it, for example to .srt, or add --from text "
+            f"if it is plain text."
+        )
     candidates = _with_suffix(path)
     if len(candidates) == 1:
         return candidates[0]
@@ -128,7 +135,11 @@ def output_format(path: str | Path, format: str) -> str:
     """
     suggested = _with_suffix(path)
     base = format.partition(":")[0]
-    if len(suggested) != 1 or suggested == [base] or (suggested == ["text"] and base in _PLAIN_TEXT):
+    if base in _PLAIN_TEXT and ("text" in suggested or "wikipunct" in suggested):
+        return format
+    if len(suggested) > 1 and base not in suggested:
+        raise CorpusError(f"{path}: its suffix is that of {', '.join(suggested)}; choose one of them with --to.")
+    if len(suggested) != 1 or suggested == [base]:
         return format
     return suggested[0]
 

@@ -20,7 +20,7 @@ from crfpunct.files import decode
 from crfpunct.formats.json_text import milliseconds
 from crfpunct.formats.places import check_same
 from crfpunct.formats.text import BYTE_ORDER_MARK
-from crfpunct.marks import MARK_CHARACTERS, Typography
+from crfpunct.marks import MARK_CHARACTERS, Typography, apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,8 @@ def read(stream: BinaryIO, source: str) -> Iterator[Document]:
             columns = {name.strip(BYTE_ORDER_MARK): i for i, name in enumerate(fields)}
             if "token" not in columns:
                 raise CorpusError(f"{where}: found {text[:60]!r}, expected column names with token among them.")
+            if len(columns) < len(fields):
+                raise CorpusError(f"{where}: found {text[:60]!r}, where a column name stands twice; mend the line.")
             continue
         if not text:
             continue
@@ -105,8 +107,8 @@ def write(documents: Iterable[Document], out: TextIO, typography: Typography) ->
         if not number:
             out.write("token|speaker|ts|endTs|punctuation|case|tags\n")
         times = [[-1, -1]] * len(document.words) if document.times_ms is None else document.times_ms.tolist()
-        marks = document.marks or [""] * len(document.words)
-        for word, mark, row in zip(document.words, marks, times, strict=True):
+        words, marks = apart(document.words, document.marks)
+        for word, mark, row in zip(words, marks or [""] * len(words), times, strict=True):
             if "|" in word:
                 raise CorpusError(f'{document.source or document.id}: the word "{word}" holds the table\'s own sign |.')
             start, end = ["" if time < 0 else f"{time / 1000:.3f}" for time in row]
@@ -116,10 +118,16 @@ def write(documents: Iterable[Document], out: TextIO, typography: Typography) ->
 def _write(document: Document, layout: Table, out: TextIO) -> None:
     check_same(layout.words, document)
     lines = [(list(fields), end) for fields, end in layout.lines]
+    column = layout.columns.get("punctuation")
+    if column is None and any(document.marks or ()):
+        column = len(layout.columns)
+        for number, (fields, _) in enumerate(lines):
+            if len(fields) == column:  # not an empty line
+                fields.append("" if number else "punctuation")
     for i, row in enumerate(layout.rows):
         fields = lines[row][0]
-        if document.marks is not None and "punctuation" in layout.columns:
-            fields[layout.columns["punctuation"]] = document.marks[i]
+        if document.marks is not None and column is not None:
+            fields[column] = document.marks[i]
         if document.words[i] != layout.words[i]:
             fields[layout.columns["token"]] = document.words[i]
             if "case" in layout.columns:

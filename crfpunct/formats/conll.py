@@ -16,7 +16,7 @@ from crfpunct.errors import CorpusError
 from crfpunct.formats.paragraphs import groups
 from crfpunct.formats.places import check_same
 from crfpunct.formats.text import BYTE_ORDER_MARK
-from crfpunct.marks import MARK_CHARACTERS, Typography
+from crfpunct.marks import MARK_CHARACTERS, Typography, apart
 
 _NONE = ("O", "0", "_")
 _NAMES = {
@@ -84,9 +84,11 @@ def _columns(options: str) -> tuple[int, int | None]:
     if not options:
         return 0, None
     numbers = options.split(",")
-    if len(numbers) != 2 or not all(number.isdecimal() and int(number) > 0 for number in numbers):
+    fit = all(number.isdecimal() and len(number) < 10 and int(number) > 0 for number in numbers)
+    if len(numbers) != 2 or not fit or int(numbers[0]) == int(numbers[1]):
         raise CorpusError(
-            f"the columns {options!r}, expected two numbers from 1: the word's and the label's, such as 1,3."
+            f"the columns {options[:60]!r}, expected two different numbers from 1: "
+            f"the word's and the label's, such as 1,3."
         )
     return int(numbers[0]) - 1, int(numbers[1]) - 1
 
@@ -112,9 +114,9 @@ def write(documents: Iterable[Document], out: TextIO, typography: Typography) ->
         if isinstance(layout, Columns):
             _write(document, layout, out)
             continue
-        marks = document.marks or [""] * len(document.words)
+        words, marks = apart(document.words, document.marks)
         out.write("\n" * bool(number))
-        out.writelines(f"{word}\t{mark or 'O'}\n" for word, mark in zip(document.words, marks, strict=True))
+        out.writelines(f"{word}\t{mark or 'O'}\n" for word, mark in zip(words, marks or [""] * len(words), strict=True))
 
 
 def _write(document: Document, layout: Columns, out: TextIO) -> None:

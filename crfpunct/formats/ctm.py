@@ -18,6 +18,7 @@ from crfpunct.document import Document
 from crfpunct.errors import CorpusError
 from crfpunct.files import decode
 from crfpunct.formats.places import Place, Places, fill, glued, of
+from crfpunct.formats.subtitles import interpolated
 from crfpunct.formats.text import BYTE_ORDER_MARK
 from crfpunct.marks import Typography
 
@@ -87,17 +88,13 @@ def _times(start: str, duration: str, where: str) -> tuple[int, int]:
 
 
 def write(documents: Iterable[Document], out: TextIO, typography: Typography) -> None:  # noqa: ARG001
-    """Write the lines as they were, with marks behind words; those of other formats need word times."""
+    """Write the lines as they were, with marks behind words; in those of other formats some words must have times."""
     for number, document in enumerate(documents, 1):
         if layout := of(document, "ctm"):
             out.write(fill(layout, document, glued(document)))
             continue
-        if document.words and (document.times_ms is None or (document.times_ms < 0).any()):
-            raise CorpusError(
-                f"{document.source or document.id}: words without times; a CTM line needs them, choose another --to."
-            )
         name = "_".join(document.id.split()) or str(number)
-        times = [] if document.times_ms is None else document.times_ms.tolist()
+        times = interpolated(document).tolist()
         marks = document.marks or [""] * len(document.words)
         for word, mark, (start, end) in zip(document.words, marks, times, strict=True):
             out.write(f"{name} A {start / 1000:.3f} {(end - start) / 1000:.3f} {word}{mark}\n")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, BinaryIO, TextIO
 
 from crfpunct.document import Document
@@ -17,7 +18,7 @@ from crfpunct.formats import json_rows
 from crfpunct.formats.json_rows import Row, line_of, row_of, rows, untouched
 from crfpunct.formats.json_text import timed
 from crfpunct.formats.text import join, spaced
-from crfpunct.marks import MARK_CHARACTERS, Typography
+from crfpunct.marks import MARK_CHARACTERS, Typography, apart
 
 _EXPECTED = '{"id", "words": [{"word", "start", "end"}]} or {"id", "text"}'
 
@@ -49,6 +50,9 @@ def write(documents: Iterable[Document], out: TextIO, typography: Typography) ->
     """Write one object a line."""
     for document in documents:
         row = row_of(document, "jsonl")
+        if not row:
+            words, marks = apart(document.words, document.marks)
+            document = replace(document, words=words, marks=marks)
         if row and document.probabilities is None and untouched(document, row):
             out.write(row.raw)
             continue

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
 
+from crfpunct.casing import caseless
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError
 from crfpunct.files import decode
@@ -115,7 +116,7 @@ def _pieces(raw: str, start: int, end: int, markup: Markup) -> Iterator[tuple[in
 
 def keys(words: Sequence[str]) -> list[str]:
     """What makes two words the same: they are compared case-blind and without the marks at their ends."""
-    return [split_mark(word)[0].casefold() for word in words]
+    return [caseless(split_mark(word)[0]) for word in words]
 
 
 def pairs(ours: Sequence[str], theirs: Sequence[str]) -> list[tuple[int, int]]:
@@ -156,6 +157,21 @@ def spelled(document: Document, typography: Typography) -> list[str]:
     return [word + mark.removesuffix(" ") for word, mark in zip(document.words, behind, strict=True)]
 
 
+def sentence_ends(document: Document) -> list[bool]:
+    """Whether a sentence ends behind each word.
+
+    A dot that was on the word already (`np.`, `5.`) ends none before a word without capital, if the text has capitals.
+    """
+    words = document.words
+    found = [word + mark for word, mark in zip(words, document.marks or [""] * len(words), strict=True)]
+    ends = [token[-1] in ".?!…" for token in found]
+    if any(word != word.lower() for word in words):
+        for i in range(len(words) - 1):
+            if ends[i] and found[i] == words[i] and found[i][-1] == "." and words[i + 1] == words[i + 1].lower():
+                ends[i] = False
+    return ends
+
+
 def fill(places: Places, document: Document, behind: Sequence[str]) -> str:
     """The raw text with the document's words in their places and `behind` (from `glued` or `printed`) behind them.
 
@@ -191,7 +207,7 @@ def check_same(words: Sequence[str], document: Document) -> None:
             f"words are never added or taken away."
         )
     for old, new in zip(words, document.words, strict=True):
-        if old != new and split_mark(old)[0].casefold() != split_mark(new)[0].casefold():
+        if old != new and caseless(split_mark(old)[0]) != caseless(split_mark(new)[0]):
             raise CorpusError(
                 f'{document.source or document.id}: "{new[:60]}" would be written for "{old[:60]}"; '
                 f"words are never changed but for case and the marks behind them."
@@ -209,7 +225,7 @@ def _respelled(raw: str, word: str, place: Place, markup: Markup) -> str:
         old, _ = split_mark(old)
     new, new_marks = split_mark(word)
     new = new[place.offset : place.offset + len(old)]
-    if new.casefold() != old.casefold() or len(new) != len(old):
+    if caseless(new) != caseless(old) or len(new) != len(old):
         new = old
     out: list[str] = []
     at = 0

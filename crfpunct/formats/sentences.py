@@ -7,10 +7,8 @@ from typing import BinaryIO, TextIO
 
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError
-from crfpunct.formats.places import printed
+from crfpunct.formats.places import printed, sentence_ends
 from crfpunct.marks import Typography
-
-_ENDS = (".", "?", "!", "…")
 
 
 def read(stream: BinaryIO, source: str) -> Iterator[Document]:  # noqa: ARG001
@@ -23,9 +21,9 @@ def write(documents: Iterable[Document], out: TextIO, typography: Typography) ->
     for document in documents:
         line: list[str] = []
         behind = printed(document, typography) if document.marks is not None else [" "] * len(document.words)
-        for word, mark in zip(document.words, behind, strict=True):
+        for word, mark, is_end in zip(document.words, behind, sentence_ends(document), strict=True):
             line.append(word + mark)
-            if (word + mark).rstrip(" ").endswith(_ENDS):
+            if is_end:
                 out.write("".join(line).rstrip(" ") + "\n")
                 line = []
         if line:

@@ -63,7 +63,9 @@ def write(documents: Iterable[Document], out: TextIO, typography: Typography) ->
         for cue, text in zip(cues, subtitles.texts(document, cues, typography), strict=True):
             number += 1
             times = f"{subtitles.clock(cue.start_ms, ',')} --> {subtitles.clock(cue.end_ms, ',')}"
-            out.write(f"{number}\n{times}\n{subtitles.MARKUP.pattern.sub(_escaped, text)}\n\n")
+            # Words such as `-->` with numbers around them would be taken for a line of times.
+            escaped = subtitles.MARKUP.pattern.sub(_escaped, text).replace("-->", "--&gt;")
+            out.write(f"{number}\n{times}\n{escaped}\n\n")
 
 
 def _escaped(markup: re.Match[str]) -> str:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError
-from crfpunct.formats.places import Markup, Place, Places, Token, tokens, whole
+from crfpunct.formats.places import Markup, Place, Places, Token, sentence_ends, tokens, whole
 from crfpunct.marks import Typography
 
 LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
@@ -200,6 +200,7 @@ def cut(
     times = interpolated(document)
     marks = document.marks or [""] * len(document.words)
     texts = [word + mark for word, mark in zip(document.words, marks, strict=True)]
+    ends = sentence_ends(document)
     cues: list[Cue] = []
     first = 0
     for i in range(len(texts)):
@@ -211,7 +212,7 @@ def cut(
             beyond = (clauses[-1] if clauses else i - 1) + 1
             cues.append(_cue(times, first, beyond))
             first = beyond
-        if texts[i][-1] in ".?!…":
+        if ends[i]:
             cues.append(_cue(times, first, i + 1))
             first = i + 1
     if first < len(texts):
@@ -231,7 +232,7 @@ def interpolated(document: Document) -> NDArray[np.int64]:
         if not document.words:
             return np.empty((0, 2), dtype=np.int64)
         raise CorpusError(
-            f"{document.source or document.id}: no word has a time, but subtitles need them; "
+            f"{document.source or document.id}: no word has a time, but subtitles and CTM need them; "
             f"give --times or choose another format with --to."
         )
     lengths = np.array([len(word) + 1 for word in document.words], dtype=np.int64)

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, TextIO
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError
 from crfpunct.formats.json_rows import Row, line_of, row_of, rows, strings, untouched
-from crfpunct.marks import MARK_CHARACTERS, Typography
+from crfpunct.marks import MARK_CHARACTERS, Typography, apart
 
 _EXPECTED = '{"tokens": […], "tags": […]}'
 
@@ -49,8 +49,9 @@ def write(documents: Iterable[Document], out: TextIO, typography: Typography) ->
             out.write(row.raw)
             continue
         data: dict[str, Any] = dict(row.data) if row else {"id": document.id} if document.id else {}
-        data["tokens"] = document.words
-        data["tags"] = ["B-" + mark if mark else "O" for mark in document.marks or [""] * len(document.words)]
+        words, marks = (document.words, document.marks) if row else apart(document.words, document.marks)
+        data["tokens"] = words
+        data["tags"] = ["B-" + mark if mark else "O" for mark in marks or [""] * len(words)]
         out.write(line_of(data, row))
 
 

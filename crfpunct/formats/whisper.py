@@ -90,11 +90,15 @@ def _strings(entries: Iterable[dict[str, Any]]) -> _Strings:
             start, end = stamp
         if isinstance(offsets := entry.get("offsets"), dict):  # whisper.cpp, in ms
             start, end = [
-                value / 1000 if isinstance(value, int) else None for value in (offsets.get("from"), offsets.get("to"))
+                value / 1000 if isinstance(value, int) and abs(value) < _MOST_MS else None
+                for value in (offsets.get("from"), offsets.get("to"))
             ]
         if isinstance(text, Text):
             strings.append((text, milliseconds(start), milliseconds(end)))
     return strings
+
+
+_MOST_MS = 1 << 53  # what is more is no time
 
 
 def write(documents: Iterable[Document], out: TextIO, typography: Typography) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, BinaryIO, TextIO
 
 from crfpunct.document import Document
@@ -10,7 +11,7 @@ from crfpunct.errors import CorpusError
 from crfpunct.formats import json_rows
 from crfpunct.formats.json_rows import Row, line_of, row_of, rows, untouched
 from crfpunct.formats.places import printed
-from crfpunct.marks import MARK_CHARACTERS, Typography
+from crfpunct.marks import MARK_CHARACTERS, Typography, apart
 
 _EXPECTED = '{"words": [{"word", "punctuation", "space_after"}]}'
 
@@ -38,6 +39,9 @@ def write(documents: Iterable[Document], out: TextIO, typography: Typography) ->
     """Write one object a line; other keys that were read come back."""
     for document in documents:
         row = row_of(document, "words-json")
+        if not row:
+            words, marks = apart(document.words, document.marks)
+            document = replace(document, words=words, marks=marks)
         if row and untouched(document, row):
             out.write(row.raw)
             continue

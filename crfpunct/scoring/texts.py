@@ -18,7 +18,7 @@ from typing import cast
 from crfpunct import formats, marks
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError
-from crfpunct.files import STDIO, check_name, check_text, open_input, read_lines
+from crfpunct.files import STDIO, check_name, check_text, open_input, printable, read_lines
 from crfpunct.scoring.alignment import AlignedDocument, align_documents
 from crfpunct.scoring.signature import fingerprint
 
@@ -62,7 +62,7 @@ def read(path: str | Path, format: str | None = None) -> Text:
     Raises CorpusError where the file is missing, empty, not text or not of its format.
     """
     check_name(path)
-    name = "stdin" if str(path) == STDIO else str(path)
+    name = "stdin" if str(path) == STDIO else printable(path)
     if str(path) != STDIO and (Path(path) / _GOLD).is_file():
         path = Path(path) / _GOLD
     if str(path) != STDIO and Path(path).is_dir():

@@ -108,7 +108,7 @@ def test_columns(tag):
     assert tag("--columns", "2,3", "--to", "text", stdin=given)[1] == "ala kota.\n"
     code, _, error = tag("--columns", "2", stdin=given)
     assert (code, error.count("\n")) == (1, 1)
-    assert "two numbers from 1" in error
+    assert "two different numbers from 1" in error
     assert tag("--columns", "2,3", "--from", "ctm", stdin=given)[0] == 2
 
 
@@ -459,7 +459,7 @@ SRT = "1\n00:00:01,000 --> 00:00:02,000\nala ma kota\n"
         ("a.srt", (), "b.vtt", "WEBVTT\n\n00:00:01.000 --> 00:00:02.000\nala ma kota.\n"),
         ("a.srt", (), "b.txt", "ala ma kota.\n"),
         ("a.srt", (), "b.srt", SRT.replace("kota", "kota.")),
-        ("a.srt", (), "b.tsv", SRT.replace("kota", "kota.")),  # the suffix of several formats says nothing
+        ("a.tsv", (), "b.tsv", "polsko- niemiecki\n"),
         ("a.srt", (), "b", SRT.replace("kota", "kota.")),
         ("a.srt", ("--to", "text"), "b.vtt", "ala ma kota.\n"),
         ("a.srt", ("--resegment",), "b.vtt", "WEBVTT\n\n00:00:01.000 --> 00:00:02.000\nala ma kota.\n"),
@@ -514,3 +514,48 @@ def test_utf16_has_one_message(tag, tmp_path, options):
         "",
         "crfpunct: a.txt: is UTF-16, expected UTF-8; convert it with iconv -f UTF-16 -t UTF-8.\n",
     )
+
+
+def test_lookahead_is_for_plain_text(tag, tmp_path):
+    (tmp_path / "a.srt").write_text(SRT)
+    (tmp_path / "a.txt").write_text("ala ma kota\n")
+    code, out, err = tag("a.srt", "--lookahead", "3")
+    assert (code, out) == (1, "")
+    assert err == "crfpunct: a.srt: looks like srt, but --lookahead is for plain text; leave it out.\n"
+    assert tag("a.txt", "--lookahead", "3", "-o", "b.vtt")[0] == 1
+    assert not (tmp_path / "b.vtt").exists()
+    assert tag("a.txt", "--lookahead", "3") == (0, "ala ma kota.\n", "")
+
+
+@pytest.mark.parametrize("option", ["--output", "--times"])
+def test_an_empty_name_is_not_the_folder_that_one_is_in(tag, tmp_path, option):
+    (tmp_path / "a.txt").write_text("ala ma kota\n")
+    code, _, err = tag("a.txt", option, "")
+    assert (code, err.count("\n")) == (1, 1)
+    assert f"{option} has an empty name" in err
+    assert (tmp_path / "a.txt").read_text() == "ala ma kota\n"
+
+
+def test_what_is_replaced_keeps_its_permissions(tag, tmp_path):
+    (tmp_path / "b.txt").touch(0o600)
+    (tmp_path / "b.txt").chmod(0o600)
+    assert tag("-o", "b.txt", stdin="ala ma kota\n")[0] == 0
+    assert (tmp_path / "b.txt").stat().st_mode & 0o777 == 0o600
+    long = "b" * 250 + ".txt"
+    assert tag("-o", long, stdin="ala ma kota\n") == (0, "", "")
+    assert (tmp_path / long).read_text() == "ala ma kota.\n"
+
+
+def test_a_note_on_texts_that_have_marks(tag):
+    code, _, err = tag(stdin="ala, ma kota. i kot\n")
+    assert (code, err) == (
+        0,
+        "crfpunct: 2 words end in a mark already and keep it, and more marks are added; see --replace-marks.\n",
+    )
+    assert tag("--replace-marks", stdin="ala, ma kota. i kot\n")[2] == ""
+
+
+def test_biases_that_are_no_numbers_together_either(tag):
+    code, _, err = tag("--bias", ".=9e5", "--bias", ".=9e5", stdin="ala\n")
+    assert code == 2
+    assert "expected MARK=VALUE" in err

@@ -334,3 +334,9 @@ def test_conversion_keeps_the_words(source, target):
     assert bare(word for document in back for word in document.words) == bare(
         word for document in documents for word in document.words
     )
+
+
+def test_turkish_capitals_are_a_change_of_case():
+    promise = Promise()
+    list(promise.remember([Document("a", ["istanbul", "ılık"])]))
+    assert list(promise.check([Document("a", ["İstanbul", "ILIK"])]))

@@ -176,3 +176,26 @@ def test_an_empty_name_is_not_the_current_folder():
     for reading in (formats.identify, lambda name: next(formats.read(name))):
         with pytest.raises(CorpusError, match=r"^the input has an empty name; name a file, or - for standard input\.$"):
             reading("")
+
+
+@pytest.mark.parametrize("name", ["a.ass", "a.TTML", "a.lrc"])
+def test_other_formats_are_not_taken_for_text(tmp_path, name):
+    (tmp_path / name).write_text("[Script Info]\n")
+    with pytest.raises(CorpusError, match=r"files of the kind \.\w+ are not read; convert it, for example to \.srt"):
+        list(formats.read(tmp_path / name))
+    assert [document.words for document in formats.read(tmp_path / name, "text")] == [["[Script", "Info]"]]
+
+
+def test_a_suffix_of_several_formats_names_none():
+    assert formats.output_format("b.jsonl", "jsonl") == "jsonl"
+    assert formats.output_format("b.tsv", "text") == "text"
+    with pytest.raises(
+        CorpusError, match=r"^b\.json: its suffix is that of tags, .*whisper; choose one of them with --to"
+    ):
+        formats.output_format("b.json", "srt")
+
+
+def test_an_empty_gz_file_is_damaged(tmp_path):
+    (tmp_path / "a.txt.gz").write_bytes(b"")
+    with pytest.raises(CorpusError, match=r"a\.txt\.gz: damaged \.gz file \(it is empty\)"):
+        list(formats.read(tmp_path / "a.txt.gz"))

@@ -210,7 +210,9 @@ def test_vtt_escapes_what_would_be_markup():
 
 
 def test_subtitles_need_times():
-    with pytest.raises(CorpusError, match=r"in.txt:1: no word has a time, but subtitles need them; give --times"):
+    with pytest.raises(
+        CorpusError, match=r"in.txt:1: no word has a time, but subtitles and CTM need them; give --times"
+    ):
         written([Document("", ["tak"], source="in.txt:1")], "srt")
     assert written([Document("", [])], "srt") == ""
 
@@ -232,3 +234,12 @@ def test_words_that_look_like_markup_are_no_markup(format):
     formats.write([Document("", words, times)], out, format, Typography())
     [document] = formats.module(format).read(io.BytesIO(out.getvalue().encode()), "x")
     assert document.words == words
+
+
+def test_words_like_a_line_of_times_are_read_back():
+    words = ["00:00:01,000", "-->", "00:00:02,000", "ala"]
+    document = Document("a", words, np.array([[i * 1000, i * 1000 + 500] for i in range(4)]))
+    out = io.StringIO()
+    formats.write([document], out, "srt", Typography())
+    [back] = formats.module("srt").read(io.BytesIO(out.getvalue().encode()), "a.srt")
+    assert back.words == words

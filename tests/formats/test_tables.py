@@ -44,7 +44,7 @@ def test_ctm_of_other_formats():
     assert written([document], "ctm") == "moje_nagranie A 0.000 0.250 tak-\nmoje_nagranie A 0.300 0.700 nie.\n"
     assert written([Document("", [])], "ctm") == ""
     document.times_ms = None
-    with pytest.raises(CorpusError, match=r"moje nagranie: words without times; a CTM line needs them"):
+    with pytest.raises(CorpusError, match=r"moje nagranie: no word has a time, but subtitles and CTM need them"):
         written([document], "ctm")
 
 
@@ -153,7 +153,7 @@ def test_sentences():
         ("conll", "a\tPER\n", r"conll:1: the label 'PER', expected O, a mark such as , or B-, or a name"),
         ("conll", "a\t\n", r"conll:1: the label ''"),
         ("conll:3,4", "a\tO\n", r"conll:1: 2 columns, expected 4"),
-        ("conll:0,1", "a\tO\n", r"the columns '0,1', expected two numbers from 1"),
+        ("conll:0,1", "a\tO\n", r"the columns '0,1', expected two different numbers from 1"),
         ("aligned", "word|ts\n", r"aligned:1: found 'word\|ts', expected column names with token among them"),
         ("aligned", "token|ts\na\n", r"aligned:2: 1 columns, expected 2 as in line 1"),
         ("aligned", "token|ts\na b|\n", r"aligned:2: 'a b' is no word"),
@@ -180,3 +180,48 @@ def test_columns_through_the_registry(tmp_path):
     (tmp_path / "a.tsv").write_text("1\ttak\t.\n2\tnie\t,\n")
     [document] = formats.read_punctuated(tmp_path / "a.tsv", "conll:2,3")
     assert (document.words, document.marks) == (["tak", "nie"], [".", ","])
+
+
+def test_marks_glued_to_words_go_where_a_format_keeps_marks():
+    document = Document("a", ["tak,", "w", "U.S.", "co?!", "nie"], marks=["", "", "", "", "."])
+    assert written([document], "conll") == "tak\t,\nw\tO\nU.S.\tO\nco?!\tO\nnie\t.\n"
+    assert '"tokens": ["tak", "w", "U.S.", "co?!", "nie"], "tags": ["B-,", "O", "O", "O", "B-."]' in (
+        written([document], "tags")
+    )
+    unmarked = Document("a", ["tak,", "nie…"])
+    for format in ("jsonl", "words-json", "aligned", "tags", "conll"):
+        [back] = read(written([unmarked], format), format)
+        assert (back.words, back.marks) == (["tak", "nie"], [",", "..."])
+
+
+def test_words_without_times_get_some_in_a_ctm_file():
+    document = Document("a", ["tak", "nie", "no"], np.array([[0, 250], [-1, -1], [1000, 1200]]))
+    assert [line.split()[4] for line in written([document], "ctm").splitlines()] == ["tak", "nie", "no"]
+    start, length = map(float, written([document], "ctm").splitlines()[1].split()[2:4])
+    assert 0.25 <= start <= start + length <= 1.0
+
+
+def test_a_table_without_a_column_for_marks_gets_one():
+    table = "token|ts\r\nala|0\r\n\r\nma|1\r\n<cough>|\r\n"
+    [document] = read(table, "aligned")
+    assert written([document], "aligned") == table
+    document.marks = ["", "."]
+    assert written([document], "aligned") == "token|ts|punctuation\r\nala|0|\r\n\r\nma|1|.\r\n<cough>||\r\n"
+
+
+def test_sentences_do_not_end_behind_dots_that_were_there_before_a_small_letter():
+    document = Document("a", ["Np.", "w", "domu.", "Tak", "5.", "rok"], marks=["", "", "", "", "", "."])
+    assert written([document], "sentences") == "Np. w domu.\nTak 5. rok.\n"
+    document = Document("a", ["tak.", "nie."])  # nothing has a capital, so that it says nothing
+    assert written([document], "sentences") == "tak.\nnie.\n"
+
+
+@pytest.mark.parametrize("columns", ["1,1", "1," + "1" * 5000])
+def test_columns_of_word_and_label_differ(columns):
+    with pytest.raises(CorpusError, match=r"expected two different numbers from 1"):
+        read("O\tO\n", f"conll:{columns}")
+
+
+def test_a_column_of_a_pipe_table_stands_once():
+    with pytest.raises(CorpusError, match=r"aligned:1: found 'token\|ts\|ts', where a column name stands twice"):
+        read("token|ts|ts\nala|0|1\n", "aligned")
