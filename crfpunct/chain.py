@@ -222,12 +222,19 @@ def unpack_weights(arrays: Mapping[str, NDArray[Any]], count: int, labels: int, 
     """The inverse: (count + 1, labels); KeyError, ValueError, TypeError or IndexError where the arrays do not fit."""
     weights = np.zeros((count + 1, labels))
     label, steps, scale = arrays[f"{of}weight_label"], arrays[f"{of}weight"], float(arrays[f"{of}weight_scale"])
+    counts = arrays[f"{of}weight_count"]
     if label.max(initial=0) >= labels:
         raise ValueError(f"a weight of label {label.max()}, expected less than {labels}")
-    places = np.repeat(np.arange(labels, weights.size, labels), arrays[f"{of}weight_count"])
-    places += label
-    # Steps below 0 count from the table's end.
-    weights.ravel()[places] = _of_steps(np.arange(256).astype(np.int8), scale)[steps]
+    if len(counts) != count or not counts.sum() == len(label) == len(steps):
+        raise ValueError(f"{len(steps)} weights of {len(counts)} attributes, expected {counts.sum()} of {count}")
+    value_of = _of_steps(np.arange(256).astype(np.int8), scale)  # steps below 0 count from its end
+    end = 0
+    for rows in blocks(count):
+        table = weights[1:][rows]
+        places = np.repeat(np.arange(0, table.size, labels), counts[rows])
+        start, end = end, end + len(places)
+        places += label[start:end]
+        table.ravel()[places] = value_of[steps[start:end]]
     return weights
 
 
