@@ -263,10 +263,10 @@ def _word_observations(templates: tuple[Template, ...]) -> list[Observation]:
 def split_keys(keys: IntArray, radices: Sequence[int]) -> list[IntArray]:
     """Keys back into the value numbers that they were made of."""
     parts = []
-    for size in reversed(radices):
+    for size in reversed(radices[1:]):
         keys, part = np.divmod(keys, size)
         parts.append(part)
-    return parts[::-1]
+    return [keys, *reversed(parts)]
 
 
 @dataclass(frozen=True, slots=True)

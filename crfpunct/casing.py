@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import math
 import re
 from collections import Counter, defaultdict
@@ -334,37 +335,45 @@ def learn_from_others(
     return learned, part_of
 
 
-def to_lines(lexicon: Mapping[str, str]) -> str:
-    """A lexicon as sorted lines of word TAB value.
+def to_lines(lexicon: Mapping[str, str]) -> bytes:
+    """A lexicon as sorted lines of word TAB value, in UTF-8.
 
-    >>> to_lines({"b": "2", "a": "1"}), from_lines("a\\t1\\nb\\t2") == {"a": "1", "b": "2"}
-    ('a\\t1\\nb\\t2', True)
+    >>> to_lines({"b": "2", "a": "1"}), from_lines(b"a\\t1\\nb\\t2") == {"a": "1", "b": "2"}
+    (b'a\\t1\\nb\\t2', True)
     """
-    return "\n".join(sorted(f"{word}\t{value}" for word, value in lexicon.items()))
+    return "\n".join(sorted(f"{word}\t{value}" for word, value in lexicon.items())).encode()
 
 
-def from_lines(lines: str) -> Mapping[str, str]:
-    """The inverse of `to_lines`; ValueError where a line is not a word and its value."""
-    if lines and lines.count("\t") != lines.count("\n") + 1:
+def from_lines(lines: bytes) -> Mapping[str, str]:
+    """The inverse of `to_lines`; ValueError where a line is not a word and its value, or not UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for start in range(0, len(lines), _PIECE):
+        decoder.decode(lines[start : start + _PIECE])
+    decoder.decode(b"", final=True)
+    if lines and lines.count(b"\t") != lines.count(b"\n") + 1:
         raise ValueError("a line that is no word, tab and value")
     return _Lines(lines)
+
+
+_PIECE = 1 << 14  # bytes that are checked at once: the text of all of a lexicon would leave the processor's cache
 
 
 class _Lines(Mapping[str, str]):
     """Sorted lines of word TAB value, searched by bisection until that has cost as much as to make them a dictionary.
 
-    A program that restores one line would spend a tenth of a second on a dictionary of 139,000 words.
+    A program that restores one line would spend a tenth of a second on a dictionary of 139,000 words. The bytes of
+    UTF-8 sort as the characters do, so that they need not be decoded either.
     """
 
     _SEARCHES = 200
 
-    def __init__(self, lines: str) -> None:
+    def __init__(self, lines: bytes) -> None:
         self._lines = lines
         self._left = self._SEARCHES
 
     @cached_property
     def _whole(self) -> dict[str, str]:
-        fields = self._lines.replace("\n", "\t").split("\t") if self._lines else []
+        fields = self._lines.decode().replace("\n", "\t").split("\t") if self._lines else []
         return dict(zip(fields[::2], fields[1::2], strict=True))
 
     def __getitem__(self, word: str) -> str:
@@ -377,12 +386,12 @@ class _Lines(Mapping[str, str]):
         if self._left <= 0:
             return self._whole.get(word, default)
         self._left -= 1
-        lines, wanted = self._lines, f"{word}\t"
+        lines, wanted = self._lines, f"{word}\t".encode("utf-8", "surrogatepass")
         # The first line that is not less than `wanted` begins at `low` or behind it, and not behind `high`.
         low, high = 0, len(lines)
         while low < high:
-            start = lines.rfind("\n", low, (low + high) // 2) + 1 or low
-            end = lines.find("\n", start, high)
+            start = lines.rfind(b"\n", low, (low + high) // 2) + 1 or low
+            end = lines.find(b"\n", start, high)
             end = high if end < 0 else end + 1
             if lines[start:end] < wanted:
                 low = end
@@ -390,8 +399,8 @@ class _Lines(Mapping[str, str]):
                 high = start
         if not lines.startswith(wanted, low):
             return default
-        end = lines.find("\n", low)
-        return lines[low + len(wanted) : end if end >= 0 else len(lines)]
+        end = lines.find(b"\n", low)
+        return lines[low + len(wanted) : end if end >= 0 else len(lines)].decode()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._whole)

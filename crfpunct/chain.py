@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -50,6 +50,8 @@ class LinearChain:
     transition: NDArray[np.float64]
     bias: NDArray[np.float64]
     temperature: float = 1.0
+    # The step of `on_grid`, for the chain that it gave alone: `replace` does not hand it on.
+    _grid: float = field(default=0.0, init=False, repr=False, compare=False)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -102,12 +104,16 @@ class LinearChain:
         step = _step(1.001 * self._largest_sum())
 
         def rounded(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-            steps = numbers * (1 / step)
-            np.rint(steps, out=steps)
-            steps *= step
+            steps = np.empty_like(numbers)
+            for rows in blocks(len(numbers)):
+                np.multiply(numbers[rows], 1 / step, out=steps[rows])
+                np.rint(steps[rows], out=steps[rows])
+                steps[rows] *= step
             return steps
 
-        return replace(self, weights=rounded(self.weights), transition=rounded(self.transition))
+        chain = replace(self, weights=rounded(self.weights), transition=rounded(self.transition))
+        object.__setattr__(chain, "_grid", step)
+        return chain
 
     def leads(self) -> tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]:
         """By how much the weights of the other labels exceed the first one's (A + 1, L - 1); the bias (L,).
@@ -115,14 +121,18 @@ class LinearChain:
         The weights are in 32 bits for a chain on a grid, where every sum of them and of transitions is exact in those;
         so is the bias, if it is small and on that grid as well. Else they are in 64.
         """
-        weights: NDArray[np.floating[Any]] = self.weights
-        bias: NDArray[np.floating[Any]] = self.bias
-        per_step = 1 / _step(self._largest_sum())
-        if _are_whole(self.weights * per_step) and _are_whole(self.transition * per_step):
-            weights = weights.astype(np.float32)
-            if _are_whole(bias * per_step) and np.abs(bias).max(initial=0) <= _MOST_BIAS:
-                bias = bias.astype(np.float32)
-        return weights[:, 1:] - weights[:, :1], bias
+        per_step = 1 / (self._grid or _step(self._largest_sum()))
+
+        def is_exact(numbers: NDArray[np.float64]) -> bool:
+            return all(_are_whole(numbers[rows] * per_step) for rows in blocks(len(numbers)))
+
+        on_grid = bool(self._grid) or (is_exact(self.weights) and is_exact(self.transition))
+        small_bias = on_grid and is_exact(self.bias) and np.abs(self.bias).max(initial=0) <= _MOST_BIAS
+        leads = np.empty(self.weights[:, 1:].shape, dtype=np.float32 if on_grid else np.float64)
+        for rows in blocks(len(leads)):
+            block = self.weights[rows].astype(leads.dtype)
+            np.subtract(block[:, 1:], block[:, :1], out=leads[rows])
+        return leads, self.bias.astype(np.float32) if small_bias else self.bias
 
     def _largest_sum(self) -> float:
         """A bound of the sums of one weight a template, of small biases, and of what a search for the best path adds.
@@ -176,6 +186,13 @@ class LinearChain:
         return LinearChain(tuple(states), index, weights, transition, bias, temperature)
 
 
+def blocks(rows: int) -> Iterator[slice]:
+    """All rows of a table of weights, so many at a time that they stay in the processor's cache between two steps."""
+    return (slice(first, first + _BLOCK_ROWS) for first in range(0, rows, _BLOCK_ROWS))
+
+
+_BLOCK_ROWS = 2048
+
 _MOST_BIAS = 4.0  # the sums of larger ones are worked out in 64 bits
 _EXACT_BITS = 24  # whole numbers of so many bits are exact in a float32
 
@@ -205,11 +222,19 @@ def unpack_weights(arrays: Mapping[str, NDArray[Any]], count: int, labels: int, 
     """The inverse: (count + 1, labels); KeyError, ValueError, TypeError or IndexError where the arrays do not fit."""
     weights = np.zeros((count + 1, labels))
     label, steps, scale = arrays[f"{of}weight_label"], arrays[f"{of}weight"], float(arrays[f"{of}weight_scale"])
+    counts = arrays[f"{of}weight_count"]
     if label.max(initial=0) >= labels:
         raise ValueError(f"a weight of label {label.max()}, expected less than {labels}")
-    places = np.repeat(np.arange(labels, weights.size, labels), arrays[f"{of}weight_count"])
-    places += label
-    weights.ravel()[places] = _of_steps(steps, scale)
+    if len(counts) != count or not counts.sum() == len(label) == len(steps):
+        raise ValueError(f"{len(steps)} weights of {len(counts)} attributes, expected {counts.sum()} of {count}")
+    value_of = _of_steps(np.arange(256).astype(np.int8), scale)  # steps below 0 count from its end
+    end = 0
+    for rows in blocks(count):
+        table = weights[1:][rows]
+        places = np.repeat(np.arange(0, table.size, labels), counts[rows])
+        start, end = end, end + len(places)
+        places += label[start:end]
+        table.ravel()[places] = value_of[steps[start:end]]
     return weights
 
 

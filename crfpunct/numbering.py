@@ -78,6 +78,8 @@ class Numbering(Protocol):
 
 def numbering(observation: Observation, values: Sequence[str], lexicons: Mapping[str, Mapping[str, str]]) -> Numbering:
     """The numbering of an observation whose values are numbered from FIRST_VALUE on; all others are UNSEEN."""
+    if observation.name in ("prefix", "suffix") and (1 + len(set("".join(values)))) ** observation.n < 2**62:
+        return _Affixes(observation, values)
     number_of = dict(zip(values, range(FIRST_VALUE, FIRST_VALUE + len(values)), strict=True))
     if observation.name == "word":
         return _Words(number_of)
@@ -89,8 +91,6 @@ def numbering(observation: Observation, values: Sequence[str], lexicons: Mapping
         if isinstance(lexicon, Lexicon):
             return _ByEnding(lexicon, number_of)
         return _ByParts(lexicon, number_of) if isinstance(lexicon, OwnCase) else _Listed(lexicon, number_of)
-    if observation.name in ("prefix", "suffix") and (1 + len(set("".join(values)))) ** observation.n < 2**62:
-        return _Affixes(observation, values)
     if observation.name == "length":
         return _Lengths(observation, number_of)
     if observation.name in OF_LENGTH:

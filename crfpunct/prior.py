@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crfpunct.attributes import AttributeIndex, split_keys
-from crfpunct.chain import LinearChain, pack_weights, round_weights, unpack_weights
+from crfpunct.chain import LinearChain, blocks, pack_weights, round_weights, unpack_weights
 from crfpunct.errors import ModelError, TemplateError
 from crfpunct.observations import EDGE, FIRST_VALUE, IntArray, Observation
 from crfpunct.templates import Template
@@ -41,7 +41,9 @@ class Adapted:
 
     def folded(self) -> LinearChain:
         """Both as one CRF, equal to the two in every score."""
-        weights = self.own.weights + self.prior @ self.mixing
+        weights = np.empty_like(self.own.weights)
+        for rows in blocks(len(weights)):
+            np.add(self.own.weights[rows], self.prior[rows] @ self.mixing, out=weights[rows])
         # CRFsuite's CRFs have no constant. Every token but a document's first has one before it, whose transition can
         # carry it; the first has an edge there.
         weights[_edge(self.own.index)] += self.constant

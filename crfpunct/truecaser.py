@@ -95,7 +95,7 @@ class Truecaser:
         """The chain's arrays, and the lexicons that were learned, as UTF-8 lines."""
         arrays = self.chain.to_arrays()
         for name, lexicon in self._learned().items():
-            arrays[name] = np.frombuffer(to_lines(lexicon).encode(), dtype=np.uint8)
+            arrays[name] = np.frombuffer(to_lines(lexicon), dtype=np.uint8)
         return arrays
 
     def _learned(self) -> dict[str, Mapping[str, str]]:
@@ -105,7 +105,7 @@ class Truecaser:
     def from_arrays(arrays: Mapping[str, NDArray[Any]], labels: Sequence[str], features: FeatureSet) -> Truecaser:
         """The inverse of `to_arrays`; ModelError where the arrays do not fit together."""
         try:
-            casing, surface = (from_lines(arrays[name].tobytes().decode()) for name in ("casing", "surface"))
+            casing, surface = (from_lines(arrays[name].tobytes()) for name in ("casing", "surface"))
         except (KeyError, ValueError) as error:
             raise ModelError(f"its lexicons of case are damaged ({error}); train or fetch it again.") from error
         lexicons = {**features.lexicons, **dict.fromkeys(features.learned, OwnCase(casing))}

@@ -407,14 +407,20 @@ entries = st.text(st.characters(exclude_characters="\n\t", exclude_categories=["
 def test_lines_are_read_back(lexicon):
     lines = to_lines(lexicon)
     read = from_lines(lines)
-    asked = [*lexicon, "", "a", "ab", "b", "zz", "\uffff"] * 2
+    asked = [*lexicon, "", "a", "ab", "b", "zz", "\uffff", "\ud800"] * 2
     assert [read.get(word) for word in asked] == [lexicon.get(word) for word in asked]  # before it is a dictionary
     assert read == lexicon
     assert [read.get(word) for word in asked] == [lexicon.get(word) for word in asked]
-    assert lines.split("\n") == sorted(lines.split("\n"))
+    assert lines.split(b"\n") == sorted(lines.split(b"\n"))
 
 
-@pytest.mark.parametrize("broken", ["a", "a\tb\nc", "a\tb\tc", "a\tb\n"])
+@pytest.mark.parametrize("broken", [b"a", b"a\tb\nc", b"a\tb\tc", b"a\tb\n"])
 def test_broken_lines(broken):
     with pytest.raises(ValueError, match="no word, tab and value"):
+        from_lines(broken)
+
+
+@pytest.mark.parametrize("broken", [b"\xff\t\xff", b"a\tb\xc5", b"a\t" + b"b" * (1 << 14) + b"\xc5"])
+def test_lines_that_are_not_utf8(broken):
+    with pytest.raises(UnicodeDecodeError):
         from_lines(broken)

@@ -250,6 +250,12 @@ def test_a_chain_on_a_grid_is_compiled_in_32_bits_and_every_sum_is_exact(case, s
     chain = replace(chain, weights=chain.weights * scale)
     on_grid = chain.on_grid()
     np.testing.assert_array_equal(on_grid.on_grid().weights, on_grid.weights)
+    # That it is on the grid, it knows; a changed one has to be looked at.
+    for known, looked_at in zip(on_grid.leads(), replace(on_grid).leads(), strict=True):
+        np.testing.assert_array_equal(known, looked_at)
+        assert known.dtype == looked_at.dtype
+    between = replace(on_grid, weights=on_grid.weights + on_grid._grid / 4)
+    assert between.leads()[0].dtype == np.float64
     given = [numbers.ravel() for numbers in (chain.weights, chain.transition)]
     found = [numbers.ravel() for numbers in (on_grid.weights, on_grid.transition)]
     largest = max(1, np.abs(np.concatenate(given)).max())
