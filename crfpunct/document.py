@@ -39,10 +39,14 @@ class Document:
     language: str = ""
 
     def check(self) -> Document:
-        """Return the document itself, or raise CorpusError where its parts differ in length."""
+        """Return the document itself, or raise CorpusError where its parts differ in length or are no such arrays."""
         count = len(self.words)
         if self.marks is not None and len(self.marks) != count:
             raise CorpusError(f"{self.source or self.id}: {len(self.marks)} marks for {count} words.")
+        if self.times_ms is not None and not (
+            isinstance(self.times_ms, np.ndarray) and self.times_ms.dtype.kind in "iu"
+        ):
+            raise CorpusError(f"{self.source or self.id}: word times that are no array of whole numbers, of ms.")
         if self.times_ms is not None and self.times_ms.shape != (count, 2):
             raise CorpusError(
                 f"{self.source or self.id}: word times of shape {self.times_ms.shape} for {count} words; "

@@ -344,13 +344,20 @@ def _batches(documents: Iterable[Document], ready: Callable[[], bool] | None = N
     batch: list[Document] = []
     tokens = 0
     for document in documents:
-        batch.append(document)
+        batch.append(document.check())
         tokens += len(document.words)
         if tokens >= BATCH_TOKENS or (ready is not None and not ready()):
             yield batch
             batch, tokens = [], 0
     if batch:
         yield batch
+
+
+def _labels(part: Mapping[str, Any]) -> list[str]:
+    labels = part["labels"]
+    if not isinstance(labels, list) or not all(isinstance(name, str) for name in labels):
+        raise TypeError(f"labels {labels!r:.60}")
+    return labels
 
 
 def load(name: str | Path = "pl") -> Restorer:
@@ -402,7 +409,7 @@ class _Stored:
     def _is_there(self, part: Mapping[str, Any] | None) -> bool:
         """Whether the manifest names a part; what it says of it is checked so far that it can be made later."""
         if part is not None:
-            self._content.files[part["file"]], tuple(part["labels"])
+            self._content.files[part["file"]], _labels(part)
         return part is not None
 
     def _features(self, task: str) -> FeatureSet:
@@ -417,7 +424,7 @@ class _Stored:
             described, features = self._manifest["punct"]["chains"][name], self._features("punct")
             used = features.templates if name == "timed" else templates.without_pauses(features.templates)
             arrays = self._content.arrays(described["file"])
-            return prior.read(arrays, described["labels"], used, features.lexicons).on_grid()
+            return prior.read(arrays, _labels(described), used, features.lexicons).on_grid()
 
     def _truecaser(self) -> Truecaser:
         with self._blamed():

@@ -327,10 +327,23 @@ def npy() -> bytes:
     return stream.getvalue()
 
 
+def altered(raw, place):
+    return raw[:place] + bytes([raw[place] ^ 255]) + raw[place + 1 :]
+
+
 @pytest.mark.parametrize(
     "raw",
-    [b"", b"no arrays", pack({"a": np.arange(9)})[:-30], npz_of_objects(), npy(), np.lib.format.magic(1, 0)],
-    ids=["empty", "text", "truncated", "objects", "npy", "magic alone"],
+    [
+        b"",
+        b"no arrays",
+        pack({"a": np.arange(9)})[:-30],
+        npz_of_objects(),
+        npy(),
+        np.lib.format.magic(1, 0),
+        altered(pack({"a": np.arange(99)}), 57),
+        altered(pack({"a": np.arange(99)}), 314),
+    ],
+    ids=["empty", "text", "truncated", "objects", "npy", "magic alone", "deflated wrongly", "of another kind"],
 )
 def test_what_are_no_arrays(raw):
     with pytest.raises(

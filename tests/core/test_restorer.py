@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from crfpunct import model_folder, restorer
 from crfpunct.document import Document
-from crfpunct.errors import ModelError
+from crfpunct.errors import CorpusError, ModelError
 from crfpunct.estimators import PunctuationCRF
 from crfpunct.marks import Typography, split_mark, strip
 from crfpunct.model_folder import ModelFolder, _manifest_sum, pack
@@ -457,6 +457,23 @@ def test_templates_come_from_the_folder_alone(folder, tmp_path):
 def test_arrays_that_are_not_listed(folder):
     rewrite_manifest(folder, lambda manifest: manifest["sha256"].pop("punct-text.npz"))
     assert refused(folder).startswith(": punct-text.npz: cannot be read as arrays (")
+
+
+@pytest.mark.parametrize("labels", [["", True], ["", ["."]], ".,"])
+def test_labels_that_are_no_strings(folder, labels):
+    rewrite_manifest(folder, lambda manifest: manifest["punct"]["chains"]["text"].update(labels=labels))
+    assert "does not describe its files (labels " in refused(folder)
+
+
+def test_documents_are_checked(folder):
+    restored = restorer.load(folder).restore
+    for times, message in (
+        (np.array([[0, 1]]), r"^x: word times of shape \(1, 2\) for 2 words"),
+        (np.array([[0.0, 0.5], [1.0, 1.5]]), r"^x: word times that are no array of whole numbers, of ms"),
+        ([[0, 1], [2, 3]], r"^x: word times that are no array of whole numbers, of ms"),
+    ):
+        with pytest.raises(CorpusError, match=message):
+            restored(Document("x", ["ala", "ma"], times))
 
 
 def test_a_name_that_is_not_shipped():

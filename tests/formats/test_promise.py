@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from crfpunct import formats
 from crfpunct.document import Document
 from crfpunct.errors import CorpusError
+from crfpunct.formats.promise import Promise
 from crfpunct.marks import MARKS, Typography, split_mark
 
 PLAIN = Typography()
