@@ -193,7 +193,8 @@ class Tables:
         layout = self._lay_out(documents, numbered)
         open_places, open_scores = [], []
         for low, leads in self._blocks(layout):
-            places = np.flatnonzero(self._contested(leads) & layout.inside[low : low + len(leads)])
+            is_word = layout.types[low : low + len(leads)] != EDGE_TYPE
+            places = (self._contested(leads) & is_word).nonzero()[0]
             scores = np.zeros((len(places), self.labels), dtype=self._bias.dtype)
             scores[:, 1:] = leads.take(places, axis=0)
             scores += self._bias
@@ -239,11 +240,10 @@ class Tables:
             numbered = self.vocabulary.number(documents)
         lengths = numbered.lengths
         reach = max(self.reach, 1)
-        starts = np.cumsum(lengths) - lengths + reach * np.arange(1, len(lengths) + 1)
+        padding = reach * np.arange(1, len(lengths) + 1)
+        starts = np.cumsum(lengths) - lengths + padding
         size = len(numbered.types) + reach * (len(lengths) + 1)
-        inside = np.ones(size, dtype=bool)
-        inside[:reach] = False
-        inside[(starts + lengths)[:, None] + np.arange(reach)] = False
+        places = np.arange(len(numbered.types)) + np.repeat(padding, lengths)
         with self._lock:
             cache, self._cache = self._cache, None  # put back at the end: after a Ctrl-C in between it is half filled
             if cache is None or cache.types is not numbered.of:
@@ -251,13 +251,13 @@ class Tables:
             rows = cache.rows()
             self._cache = cache
         types = np.full(size, EDGE_TYPE, dtype=np.int32)
-        types[inside] = numbered.types
+        types[places] = numbered.types
         columns = []
         for values_of_tokens in self._by_place(documents, numbered, rows):
             values = np.full(size, EDGE, dtype=np.int16)
-            values[inside] = values_of_tokens
+            values[places] = values_of_tokens
             columns.append(values)
-        return _Layout(types, inside, starts, lengths, rows, columns, reach)
+        return _Layout(types, starts, lengths, rows, columns, reach)
 
     def _by_place(
         self, documents: Sequence[Document], numbered: Numbered, rows: _Rows
@@ -311,7 +311,6 @@ class _Layout:
     """
 
     types: NDArray[np.int32]
-    inside: NDArray[np.bool_]
     starts: IntArray
     lengths: IntArray
     rows: _Rows
@@ -697,26 +696,25 @@ class _Node:
         """path: the path's number so far, where its first word is at the places nearest … furthest."""
         assert self.pairs is not None
         first, last = self.nearest, self.furthest
-        numbers = self.pairs.find(path, block.values(self.column, first + self.offset, last + self.offset))
-        known = np.count_nonzero(numbers)
-        if known == 0:
+        known, found = self.pairs.find(path, block.values(self.column, first + self.offset, last + self.offset))
+        if len(known) <= _DENSE_SHARE * len(path):
+            if len(known):
+                self._add_at(block, known + first, found)
             return
-        if known <= _DENSE_SHARE * len(numbers):
-            places = numbers.nonzero()[0]
-            self._add_at(block, places + first, numbers.take(places))
-            return
+        numbers = np.zeros(len(path), dtype=np.int32)
+        numbers[known] = found
         for base, table in self.tables:
             block.add(table, numbers[base - first : len(numbers) + base - last])
         for child in self.children.values():
             child._add_everywhere(block, numbers[child.nearest - first : len(numbers) + child.furthest - last])
 
-    def _add_at(self, block: _Block, places: IntArray, numbers: NDArray[np.int32]) -> None:
+    def _add_at(self, block: _Block, places: IntArray, numbers: NDArray[np.integer]) -> None:
         """places: where the path's first word is, counted from the block's start; numbers: the path's, none is 0."""
         for base, table in self.tables:
             block.add_at(table, numbers, places - base)
         for child in self.children.values():
             assert child.pairs is not None
             # What is beyond reach belongs to paths of places beyond the block.
-            found = child.pairs.find(numbers, block.values_at(child.column, places + child.offset))
-            kept = np.flatnonzero(found)
-            child._add_at(block, places.take(kept), found.take(kept))
+            known, found = child.pairs.find(numbers, block.values_at(child.column, places + child.offset))
+            if len(known):
+                child._add_at(block, places.take(known), found)
