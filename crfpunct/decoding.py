@@ -80,15 +80,13 @@ def viterbi_at(
     first, last = first.take(places), last.take(places)
     # Runs of neighbouring places of one document. A run borders on tokens of label 0, or on the document's edge, where
     # there is no transition.
-    begin = first.copy()
-    begin[0] = True
-    begin[1:] |= places[1:] - places[:-1] != 1
+    begin = np.ones(len(places) + 1, dtype=bool)
+    begin[1:-1] = (places[1:] - places[:-1] != 1) | first[1:]
     begins = begin.nonzero()[0]
-    ends = np.append(begins[1:], len(places))
-    scores[begins[~first[begins]]] += transition[0]
-    lasts = ends - 1
-    scores[lasts[~last[lasts]]] += transition[:, 0]
-    best[places] = _viterbi_runs(scores, transition, ends - begins, begins)
+    begins, ends = begins[:-1], begins[1:] - 1
+    scores[begins[~first.take(begins)]] += transition[0]
+    scores[ends[~last.take(ends)]] += transition[:, 0]
+    best[places] = _viterbi_runs(scores, transition, ends - begins + 1, begins)
     return best
 
 

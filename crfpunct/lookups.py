@@ -211,7 +211,7 @@ class Lookup:
         places = np.arange(1, len(keys) + 1, dtype=np.int32)
         top = int(keys.max(initial=0)) + 1
         if top <= _DENSE_KEYS:
-            dense = np.zeros(top, dtype=np.int32)
+            dense = np.zeros(top + 1, dtype=np.int32)  # the last stands for all larger keys
             dense[keys] = places
             return Lookup(dense, none, none.astype(np.int32), np.uint64(0))
         bits = max(4, (4 * len(keys) - 1).bit_length())
@@ -235,12 +235,13 @@ class Lookup:
     def find(self, keys: IntArray) -> IntArray:
         """1 + the place of each key, or 0."""
         if self.dense is not None:
-            small = keys < len(self.dense)
-            return np.where(small, self.dense[np.where(small, keys, 0)], 0).astype(np.int64)
+            return self.dense.take(keys, mode="clip").astype(np.int64)
         slots = _hash(keys, self.shift)
-        found = self.slot_keys[slots]
-        result = np.where(found == keys, self.slot_places[slots], 0).astype(np.int64)
-        unsettled = np.flatnonzero((found != keys) & (found != -1))
+        found = self.slot_keys.take(slots)
+        settled = found == keys
+        result = self.slot_places.take(slots) * settled.astype(np.int64)
+        settled |= found == -1
+        unsettled = np.flatnonzero(~settled)
         slots = slots[unsettled]
         while len(unsettled):
             slots = (slots + 1) & (len(self.slot_keys) - 1)
@@ -253,4 +254,6 @@ class Lookup:
 
 
 def _hash(keys: IntArray, shift: np.uint64) -> IntArray:
-    return ((keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> shift).astype(np.int64)
+    slots = keys.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    slots >>= shift
+    return slots.view(np.int64)

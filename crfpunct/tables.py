@@ -74,6 +74,7 @@ class Tables:
         self.chain = chain
         self.vocabulary = vocabulary or Vocabulary()
         self.labels = len(chain.states)
+        self._has_twins = len(chain.distinct) < self.labels  # several states of one label
         self._margin = decoding.dominance(chain.transition) + (chain.bias[1:] - chain.bias[0])
         templates = chain.index.templates
         offsets = [offset for template in templates for _, offset in template.use]
@@ -211,7 +212,7 @@ class Tables:
         return best, layout.starts, layout.lengths
 
     def _contested(self, leads: Weights) -> NDArray[np.bool_]:
-        if len(self.chain.distinct) < self.labels:  # no state of the neutral label wins by that much
+        if self._has_twins:  # no state of the neutral label wins by that much
             return np.ones(len(leads), dtype=bool)
         return decoding.contested(leads, self._margin)
 
@@ -444,20 +445,20 @@ class _Words:
 
     def fill(self, rows: _Rows, span: slice, numbers: Mapping[Observation, NDArray[np.int32]]) -> None:
         """Work out the types of a span from their value numbers."""
+        addend = _zeros(span.stop - span.start, self.no_weights)
         for offset, entries in self.by_offset.items():
             scores = rows.scores[offset][span]
             for observations, lookup, table in entries:
-                if lookup is None:
-                    scores += table.take(numbers[observations[0]], axis=0)
-                else:
-                    parts = [numbers[o].astype(np.int64) for o in observations]
-                    ids = lookup.find(self._mixed(parts, observations))
-                    ids[np.any([part == UNSEEN for part in parts], axis=0)] = 0
-                    scores += table.take(ids, axis=0)
+                found: NDArray[np.integer] = numbers[observations[0]]
+                if lookup is not None:
+                    found = lookup.find(self._mixed([numbers[o] for o in observations], observations))
+                table.take(found, axis=0, out=addend, mode="clip")
+                scores += addend
         for column, o in enumerate(self.per_type):
             rows.numbers[span, column] = numbers[o]
 
-    def _mixed(self, parts: Sequence[IntArray], observations: Sequence[Observation]) -> IntArray:
+    def _mixed(self, parts: Sequence[NDArray[np.integer]], observations: Sequence[Observation]) -> IntArray:
+        """One key for each row of parts; of no attribute where a part is UNSEEN, which is in none."""
         key = np.zeros(len(parts[0]), dtype=np.int64)
         for part, observation in zip(parts, observations, strict=True):
             key = key * self.sizes[observation] + part
@@ -602,7 +603,7 @@ class _Crossing:
     def observations(self) -> list[Observation]:
         return [o for observations, _, _ in self._entries for o in observations]
 
-    def _mix(self, parts: Sequence[IntArray], observations: Sequence[Observation]) -> IntArray:
+    def _mix(self, parts: Sequence[NDArray[np.integer]], observations: Sequence[Observation]) -> IntArray:
         key = np.zeros(len(parts[0]), dtype=np.int64)
         for part, observation in zip(parts, observations, strict=True):
             key = key * self._sizes[observation] + part
@@ -612,10 +613,7 @@ class _Crossing:
         """The class key of words from their value numbers."""
         key: IntArray = np.zeros(1, dtype=np.int64)
         for observations, lookup, table in self._entries:
-            parts = [numbers[o].astype(np.int64) for o in observations]
-            found = lookup.find(self._mix(parts, observations))
-            found[np.any([part == UNSEEN for part in parts], axis=0)] = 0
-            key = key * len(table) + found
+            key = key * len(table) + lookup.find(self._mix([numbers[o] for o in observations], observations))
         return key
 
     def weights_of(self, keys: IntArray) -> Weights:
