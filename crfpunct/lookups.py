@@ -60,13 +60,13 @@ class Packed:
         slots = np.repeat(begin_of, counts) + second
         moved = np.zeros(int(first.max(initial=0)) + 1, dtype=np.int32)
         moved[rows] = begin_of
-        kind = np.uint16 if max(sizes[0], len(first)) < 2**16 else np.int32
+        kind: type[np.uint16 | np.int32] = np.uint16 if max(sizes[0], len(first)) < 2**16 else np.int32
         owners = np.full(len(space.taken), np.iinfo(kind).max, dtype=kind)
         places = np.zeros(len(space.taken), dtype=kind)
         owners[slots], places[slots] = first[order], 1 + order
         return Packed(moved, owners, places)
 
-    def find(self, first: NDArray[np.int32], second: NDArray[np.int32]) -> Found:
+    def find(self, first: NDArray[np.integer], second: NDArray[np.integer]) -> Found:
         """Which of the pairs are known, and 1 + the place of each of these."""
         # A first number beyond the last row finds that row, which another number owns.
         slots = self.moved.take(first, mode="clip")
@@ -104,7 +104,7 @@ class Pairs:
         self._left = _SEARCHES
         self._packed: Packed | None = None
 
-    def find(self, first: NDArray[np.int32], second: NDArray[np.int32]) -> Found:
+    def find(self, first: NDArray[np.integer], second: NDArray[np.integer]) -> Found:
         """As `Packed.find`."""
         if self._grid is not None:
             key = first * np.int32(self._sizes[1])
@@ -121,7 +121,7 @@ class Pairs:
             self._packed = Packed.of(*self._given, self._sizes)
         return self._packed.find(first, second)
 
-    def _searched(self, first: NDArray[np.int32], second: NDArray[np.int32]) -> Found:
+    def _searched(self, first: NDArray[np.integer], second: NDArray[np.integer]) -> Found:
         # As few steps as can be: for a short text, each costs as much for one word as for all.
         keys = first * np.int64(self._sizes[1])
         keys += second
@@ -239,7 +239,7 @@ class Lookup:
         slots = _hash(keys, self.shift)
         found = self.slot_keys.take(slots)
         settled = found == keys
-        result = self.slot_places.take(slots) * settled.astype(np.int64)
+        result: IntArray = self.slot_places.take(slots) * settled.astype(np.int64)
         settled |= found == -1
         unsettled = np.flatnonzero(~settled)
         slots = slots[unsettled]
@@ -256,4 +256,5 @@ class Lookup:
 def _hash(keys: IntArray, shift: np.uint64) -> IntArray:
     slots = keys.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     slots >>= shift
-    return slots.view(np.int64)
+    places: IntArray = slots.view(np.int64)
+    return places
