@@ -7,6 +7,7 @@ Documents lie end to end in `emission`, or anywhere in it if `starts` says where
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -76,14 +77,15 @@ def viterbi_at(
     first, last = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
     first[starts[some]] = True
     last[starts[some] + lengths[some] - 1] = True
+    first, last = first.take(places), last.take(places)
     # Runs of neighbouring places of one document. A run borders on tokens of label 0, or on the document's edge, where
     # there is no transition.
     begin = np.ones(len(places) + 1, dtype=bool)
-    begin[1:-1] = (places[1:] - places[:-1] != 1) | first[places[1:]]
+    begin[1:-1] = (places[1:] - places[:-1] != 1) | first[1:]
     begins = begin.nonzero()[0]
     begins, ends = begins[:-1], begins[1:] - 1
-    scores[begins] += np.where(first[places[begins]][:, None], 0, transition[0])
-    scores[ends] += np.where(last[places[ends]][:, None], 0, transition[:, 0])
+    scores[begins[~first.take(begins)]] += transition[0]
+    scores[ends[~last.take(ends)]] += transition[:, 0]
     best[places] = _viterbi_runs(scores, transition, ends - begins + 1, begins)
     return best
 
@@ -161,6 +163,10 @@ def _viterbi_steps(emission: Scores, transition: Scores, lengths: IntArray, star
     best = np.zeros(len(emission), dtype=np.int64)
     if len(lengths) == 0:
         return best
+    if len(lengths) <= _FEW_RUNS:
+        for start, end in zip(starts.tolist(), (starts + lengths).tolist(), strict=True):
+            best[start:end] = _viterbi_run(emission[start:end], transition)
+        return best
     starts, active = _by_step(lengths, starts)
     into = np.ascontiguousarray(transition.T)
     # deltas[t]: best score of a path that ends in each label at step t, (runs still active, L). Forward, the runs are
@@ -186,11 +192,27 @@ def _viterbi_steps(emission: Scores, transition: Scores, lengths: IntArray, star
     return best
 
 
+#: So many runs take less time one after the other, as those of a short text: a call of numpy's does little for each.
+_FEW_RUNS = 3
+
+
+def _viterbi_run(emission: Scores, transition: Scores) -> list[int]:
+    """Viterbi over one run, of one token at least; labels (T,)."""
+    # In 64 bits, so that sums over a whole path are exact if those of 32 are over a step.
+    deltas, transition = emission.astype(np.float64), transition.astype(np.float64)
+    for previous, delta in pairwise(deltas):
+        delta += np.maximum.reduce(transition + previous[:, None])
+    before = (deltas[:-1, :, None] + transition).argmax(axis=1).tolist()
+    path = [int(deltas[-1].argmax())]
+    for best_before in reversed(before):
+        path.append(best_before[path[-1]])
+    return path[::-1]
+
+
 def _by_step(lengths: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
     """The starts, longest run first, and for each step t how many runs are longer than t."""
     order = np.argsort(-lengths, kind="stable")
-    longest = int(lengths.max(initial=0))
-    active = np.searchsorted(-lengths[order], -np.arange(1, longest + 1), side="right")
+    active = len(lengths) - np.cumsum(np.bincount(lengths))[:-1]
     return starts[order], active
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
+Found = tuple[IntArray, NDArray[np.integer]]
 
 #: A lookup over keys up to this is an array; over larger ones it is hashed.
 _DENSE_KEYS = 1 << 17
@@ -29,7 +29,7 @@ _SEARCHES = 5000
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Pairs of numbers from 1 on -> 1 + the pair's place among those given, 0 for any other pair.
+    """Pairs of numbers from 1 on -> 1 + the pair's place among those given.
 
     A sparse table whose rows (the pairs of one first number) are laid over each other, each moved along until no two
     entries share a slot (row displacement: Tarjan and Yao 1979). A slot knows its owner, so that a lookup is exact
@@ -37,17 +37,18 @@ class Packed:
     """
 
     moved: NDArray[np.int32]  # by first number: where its row begins
-    # Owner (0 where the slot is free) and place, as one number, so that a slot is one gather; the type of its halves.
-    slots: NDArray[np.integer]
-    half: np.dtype[Any]
+    # By slot; apart, because most pairs are unknown, which the owner tells. Free slots
+    # have an owner that no query asks for.
+    owners: NDArray[np.integer]
+    places: NDArray[np.integer]
 
     @staticmethod
-    def of(first: IntArray, second: IntArray, size: int) -> Packed:
-        """From distinct pairs; second numbers are less than `size`."""
+    def of(first: IntArray, second: IntArray, sizes: tuple[int, int]) -> Packed:
+        """From distinct pairs; sizes: what first and second numbers are less than, here and in `find`."""
         order = np.argsort(first, kind="stable")
         rows, begins, counts = np.unique(first[order], return_index=True, return_counts=True)
         second = second[order]
-        space = _Space(4 * len(first), size)
+        space = _Space(4 * len(first), sizes[1])
         begin_of = np.zeros(len(rows), dtype=np.int64)
         # The longest rows first, while there is room; short ones find their place among them, many at a time.
         longest = np.argsort(-counts, kind="stable")
@@ -59,25 +60,23 @@ class Packed:
         slots = np.repeat(begin_of, counts) + second
         moved = np.zeros(int(first.max(initial=0)) + 1, dtype=np.int32)
         moved[rows] = begin_of
-        is_small = max(len(moved), len(first)) < 2**16
-        halves = np.zeros((len(space.taken), 2), dtype=np.uint16 if is_small else np.uint32)
-        halves[slots] = np.stack([first[order], 1 + order], axis=1)
-        whole = halves.view(np.uint32).ravel() if is_small else halves.view(np.uint64).ravel()
-        return Packed(moved, whole, halves.dtype)
+        kind: type[np.uint16 | np.int32] = np.uint16 if max(sizes[0], len(first)) < 2**16 else np.int32
+        owners = np.full(len(space.taken), np.iinfo(kind).max, dtype=kind)
+        places = np.zeros(len(space.taken), dtype=kind)
+        owners[slots], places[slots] = first[order], 1 + order
+        return Packed(moved, owners, places)
 
-    def find(self, first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.int32]:
-        """1 + the place of each pair, or 0."""
+    def find(self, first: NDArray[np.integer], second: NDArray[np.integer]) -> Found:
+        """Which of the pairs are known, and 1 + the place of each of these."""
         # A first number beyond the last row finds that row, which another number owns.
         slots = self.moved.take(first, mode="clip")
         slots += second
-        halves = self.slots.take(slots).view(self.half).reshape(-1, 2)
-        found: NDArray[np.int32] = halves[:, 1].astype(np.int32)
-        found *= halves[:, 0] == first
-        return found
+        known = (self.owners.take(slots) == first).nonzero()[0]
+        return known, self.places.take(slots.take(known))
 
 
 class Pairs:
-    """Pairs of numbers from 1 on -> 1 + the pair's place among those given, 0 for any other: packed once that pays.
+    """Pairs of numbers from 1 on -> 1 + the pair's place among those given: packed once that pays.
 
     Few numbers make a plain table. Packing takes longer than a few thousand searches, and a program that restores one
     line should start at once. Threads can share it: two may pack at the same time, and either result will do.
@@ -86,48 +85,49 @@ class Pairs:
     def __init__(self, first: IntArray, second: IntArray, sizes: tuple[int, int]) -> None:
         """From distinct pairs; sizes: what first and second numbers are less than, here and in `find`."""
         self._grid: NDArray[np.int32] | None = None
-        self._size = sizes[1]
+        self._sizes = sizes
         if math.prod(sizes) <= _GRID:
             self._grid = np.zeros(math.prod(sizes), dtype=np.int32)
-            self._grid[first * self._size + second] = np.arange(1, len(first) + 1)
+            self._grid[first * sizes[1] + second] = np.arange(1, len(first) + 1)
             return
         # Rows are those of the numbers that have the fewest partners each: short ones find their place quickly.
         self._swapped = _longest(second) < _longest(first)
         if self._swapped:
             first, second, sizes = second, first, sizes[::-1]
         self._given = first, second
-        self._size = sizes[1]
-        keys = first * self._size + second
+        self._sizes = sizes
+        keys = first * sizes[1] + second
         order = np.argsort(keys)
         # One more, larger than any, so that every search ends at one.
         self._sorted = np.append(keys[order], np.iinfo(np.int64).max)
-        self._places = np.append(1 + order, 0).astype(np.int32)
+        self._places = (1 + order).astype(np.int32)
         self._left = _SEARCHES
         self._packed: Packed | None = None
 
-    def find(self, first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.int32]:
-        """1 + the place of each pair, or 0."""
+    def find(self, first: NDArray[np.integer], second: NDArray[np.integer]) -> Found:
+        """As `Packed.find`."""
         if self._grid is not None:
-            key = first * np.int32(self._size)
+            key = first * np.int32(self._sizes[1])
             key += second
-            return self._grid.take(key)
+            places = self._grid.take(key)
+            known = places.nonzero()[0]
+            return known, places.take(known)
         if self._swapped:
             first, second = second, first
         if self._packed is None:
             self._left -= len(first)
             if self._left >= 0:
                 return self._searched(first, second)
-            self._packed = Packed.of(*self._given, self._size)
+            self._packed = Packed.of(*self._given, self._sizes)
         return self._packed.find(first, second)
 
-    def _searched(self, first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.int32]:
+    def _searched(self, first: NDArray[np.integer], second: NDArray[np.integer]) -> Found:
         # As few steps as can be: for a short text, each costs as much for one word as for all.
-        keys = first * np.int64(self._size)
+        keys = first * np.int64(self._sizes[1])
         keys += second
         at = self._sorted.searchsorted(keys)
-        found = self._places.take(at)
-        found *= self._sorted.take(at) == keys
-        return found
+        known = (self._sorted.take(at) == keys).nonzero()[0]
+        return known, self._places.take(at.take(known))
 
 
 def _longest(numbers: IntArray) -> int:
@@ -211,7 +211,7 @@ class Lookup:
         places = np.arange(1, len(keys) + 1, dtype=np.int32)
         top = int(keys.max(initial=0)) + 1
         if top <= _DENSE_KEYS:
-            dense = np.zeros(top, dtype=np.int32)
+            dense = np.zeros(top + 1, dtype=np.int32)  # the last stands for all larger keys
             dense[keys] = places
             return Lookup(dense, none, none.astype(np.int32), np.uint64(0))
         bits = max(4, (4 * len(keys) - 1).bit_length())
@@ -235,12 +235,13 @@ class Lookup:
     def find(self, keys: IntArray) -> IntArray:
         """1 + the place of each key, or 0."""
         if self.dense is not None:
-            small = keys < len(self.dense)
-            return np.where(small, self.dense[np.where(small, keys, 0)], 0).astype(np.int64)
+            return self.dense.take(keys, mode="clip").astype(np.int64)
         slots = _hash(keys, self.shift)
-        found = self.slot_keys[slots]
-        result = np.where(found == keys, self.slot_places[slots], 0).astype(np.int64)
-        unsettled = np.flatnonzero((found != keys) & (found != -1))
+        found = self.slot_keys.take(slots)
+        settled = found == keys
+        result: IntArray = self.slot_places.take(slots) * settled.astype(np.int64)
+        settled |= found == -1
+        unsettled = np.flatnonzero(~settled)
         slots = slots[unsettled]
         while len(unsettled):
             slots = (slots + 1) & (len(self.slot_keys) - 1)
@@ -253,4 +254,7 @@ class Lookup:
 
 
 def _hash(keys: IntArray, shift: np.uint64) -> IntArray:
-    return ((keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> shift).astype(np.int64)
+    slots = keys.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    slots >>= shift
+    places: IntArray = slots.view(np.int64)
+    return places

@@ -74,6 +74,7 @@ class Tables:
         self.chain = chain
         self.vocabulary = vocabulary or Vocabulary()
         self.labels = len(chain.states)
+        self._has_twins = len(chain.distinct) < self.labels  # several states of one label
         self._margin = decoding.dominance(chain.transition) + (chain.bias[1:] - chain.bias[0])
         templates = chain.index.templates
         offsets = [offset for template in templates for _, offset in template.use]
@@ -193,7 +194,8 @@ class Tables:
         layout = self._lay_out(documents, numbered)
         open_places, open_scores = [], []
         for low, leads in self._blocks(layout):
-            places = np.flatnonzero(self._contested(leads) & layout.inside[low : low + len(leads)])
+            is_word = layout.types[low : low + len(leads)] != EDGE_TYPE
+            places = (self._contested(leads) & is_word).nonzero()[0]
             scores = np.zeros((len(places), self.labels), dtype=self._bias.dtype)
             scores[:, 1:] = leads.take(places, axis=0)
             scores += self._bias
@@ -210,7 +212,7 @@ class Tables:
         return best, layout.starts, layout.lengths
 
     def _contested(self, leads: Weights) -> NDArray[np.bool_]:
-        if len(self.chain.distinct) < self.labels:  # no state of the neutral label wins by that much
+        if self._has_twins:  # no state of the neutral label wins by that much
             return np.ones(len(leads), dtype=bool)
         return decoding.contested(leads, self._margin)
 
@@ -239,11 +241,10 @@ class Tables:
             numbered = self.vocabulary.number(documents)
         lengths = numbered.lengths
         reach = max(self.reach, 1)
-        starts = np.cumsum(lengths) - lengths + reach * np.arange(1, len(lengths) + 1)
+        padding = reach * np.arange(1, len(lengths) + 1)
+        starts = np.cumsum(lengths) - lengths + padding
         size = len(numbered.types) + reach * (len(lengths) + 1)
-        inside = np.ones(size, dtype=bool)
-        inside[:reach] = False
-        inside[(starts + lengths)[:, None] + np.arange(reach)] = False
+        places = np.arange(len(numbered.types)) + np.repeat(padding, lengths)
         with self._lock:
             cache, self._cache = self._cache, None  # put back at the end: after a Ctrl-C in between it is half filled
             if cache is None or cache.types is not numbered.of:
@@ -251,13 +252,13 @@ class Tables:
             rows = cache.rows()
             self._cache = cache
         types = np.full(size, EDGE_TYPE, dtype=np.int32)
-        types[inside] = numbered.types
+        types[places] = numbered.types
         columns = []
         for values_of_tokens in self._by_place(documents, numbered, rows):
             values = np.full(size, EDGE, dtype=np.int16)
-            values[inside] = values_of_tokens
+            values[places] = values_of_tokens
             columns.append(values)
-        return _Layout(types, inside, starts, lengths, rows, columns, reach)
+        return _Layout(types, starts, lengths, rows, columns, reach)
 
     def _by_place(
         self, documents: Sequence[Document], numbered: Numbered, rows: _Rows
@@ -311,7 +312,6 @@ class _Layout:
     """
 
     types: NDArray[np.int32]
-    inside: NDArray[np.bool_]
     starts: IntArray
     lengths: IntArray
     rows: _Rows
@@ -445,20 +445,20 @@ class _Words:
 
     def fill(self, rows: _Rows, span: slice, numbers: Mapping[Observation, NDArray[np.int32]]) -> None:
         """Work out the types of a span from their value numbers."""
+        addend = _zeros(span.stop - span.start, self.no_weights)
         for offset, entries in self.by_offset.items():
             scores = rows.scores[offset][span]
             for observations, lookup, table in entries:
-                if lookup is None:
-                    scores += table.take(numbers[observations[0]], axis=0)
-                else:
-                    parts = [numbers[o].astype(np.int64) for o in observations]
-                    ids = lookup.find(self._mixed(parts, observations))
-                    ids[np.any([part == UNSEEN for part in parts], axis=0)] = 0
-                    scores += table.take(ids, axis=0)
+                found: NDArray[np.integer] = numbers[observations[0]]
+                if lookup is not None:
+                    found = lookup.find(self._mixed([numbers[o] for o in observations], observations))
+                table.take(found, axis=0, out=addend, mode="clip")
+                scores += addend
         for column, o in enumerate(self.per_type):
             rows.numbers[span, column] = numbers[o]
 
-    def _mixed(self, parts: Sequence[IntArray], observations: Sequence[Observation]) -> IntArray:
+    def _mixed(self, parts: Sequence[NDArray[np.integer]], observations: Sequence[Observation]) -> IntArray:
+        """One key for each row of parts; of no attribute where a part is UNSEEN, which is in none."""
         key = np.zeros(len(parts[0]), dtype=np.int64)
         for part, observation in zip(parts, observations, strict=True):
             key = key * self.sizes[observation] + part
@@ -603,7 +603,7 @@ class _Crossing:
     def observations(self) -> list[Observation]:
         return [o for observations, _, _ in self._entries for o in observations]
 
-    def _mix(self, parts: Sequence[IntArray], observations: Sequence[Observation]) -> IntArray:
+    def _mix(self, parts: Sequence[NDArray[np.integer]], observations: Sequence[Observation]) -> IntArray:
         key = np.zeros(len(parts[0]), dtype=np.int64)
         for part, observation in zip(parts, observations, strict=True):
             key = key * self._sizes[observation] + part
@@ -613,10 +613,7 @@ class _Crossing:
         """The class key of words from their value numbers."""
         key: IntArray = np.zeros(1, dtype=np.int64)
         for observations, lookup, table in self._entries:
-            parts = [numbers[o].astype(np.int64) for o in observations]
-            found = lookup.find(self._mix(parts, observations))
-            found[np.any([part == UNSEEN for part in parts], axis=0)] = 0
-            key = key * len(table) + found
+            key = key * len(table) + lookup.find(self._mix([numbers[o] for o in observations], observations))
         return key
 
     def weights_of(self, keys: IntArray) -> Weights:
@@ -697,26 +694,25 @@ class _Node:
         """path: the path's number so far, where its first word is at the places nearest … furthest."""
         assert self.pairs is not None
         first, last = self.nearest, self.furthest
-        numbers = self.pairs.find(path, block.values(self.column, first + self.offset, last + self.offset))
-        known = np.count_nonzero(numbers)
-        if known == 0:
+        known, found = self.pairs.find(path, block.values(self.column, first + self.offset, last + self.offset))
+        if len(known) <= _DENSE_SHARE * len(path):
+            if len(known):
+                self._add_at(block, known + first, found)
             return
-        if known <= _DENSE_SHARE * len(numbers):
-            places = numbers.nonzero()[0]
-            self._add_at(block, places + first, numbers.take(places))
-            return
+        numbers = np.zeros(len(path), dtype=np.int32)
+        numbers[known] = found
         for base, table in self.tables:
             block.add(table, numbers[base - first : len(numbers) + base - last])
         for child in self.children.values():
             child._add_everywhere(block, numbers[child.nearest - first : len(numbers) + child.furthest - last])
 
-    def _add_at(self, block: _Block, places: IntArray, numbers: NDArray[np.int32]) -> None:
+    def _add_at(self, block: _Block, places: IntArray, numbers: NDArray[np.integer]) -> None:
         """places: where the path's first word is, counted from the block's start; numbers: the path's, none is 0."""
         for base, table in self.tables:
             block.add_at(table, numbers, places - base)
         for child in self.children.values():
             assert child.pairs is not None
             # What is beyond reach belongs to paths of places beyond the block.
-            found = child.pairs.find(numbers, block.values_at(child.column, places + child.offset))
-            kept = np.flatnonzero(found)
-            child._add_at(block, places.take(kept), found.take(kept))
+            known, found = child.pairs.find(numbers, block.values_at(child.column, places + child.offset))
+            if len(known):
+                child._add_at(block, places.take(known), found)

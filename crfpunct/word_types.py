@@ -153,7 +153,9 @@ class Numbered:
         return found
 
     def _places(self, trait: np.uint8) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        places = np.flatnonzero(self.of.traits(self.types) & trait)
+        places = (self.of.traits(self.types) & trait).nonzero()[0]
+        if len(places) == 0:
+            return places, places
         ends = np.cumsum(self.lengths)
         owners = np.searchsorted(ends, places, side="right")
         return owners, places - (ends - self.lengths)[owners]

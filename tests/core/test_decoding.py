@@ -132,13 +132,16 @@ def test_viterbi_finds_the_best_of_all_paths_and_of_equals_the_lowest_labels(cha
     assert viterbi(emission, transition, lengths).tolist() == expected
 
 
+@pytest.mark.parametrize("few_runs", [0, decoding._FEW_RUNS])  # side by side, or one after the other
 @given(chains(sure, few, longest=25, most_labels=5))
-def test_viterbi_equals_the_textbook(chain):
+def test_viterbi_equals_the_textbook(few_runs, chain):
     emission, transition, lengths = chain
     expected = [
         label for e in documents(emission, lengths) for label in textbook_viterbi(e.tolist(), transition.tolist())
     ]
-    assert viterbi(emission, transition, lengths).tolist() == expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(decoding, "_FEW_RUNS", few_runs)
+        assert viterbi(emission, transition, lengths).tolist() == expected
 
 
 @given(chains(moderate | extreme, longest=12, most_labels=5))
@@ -262,6 +265,7 @@ def test_sums_of_whole_numbers_are_as_good_in_32_bits(chain, piece, data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(decoding, "PIECE_TOKENS", piece)
         patch.setattr(decoding, "STRETCH_TOKENS", data.draw(st.integers(1, piece - 1)))
+        patch.setattr(decoding, "_FEW_RUNS", data.draw(st.sampled_from([0, decoding._FEW_RUNS])))
         # As many steps as 24 bits have between 0 and the largest of them, so that a sum over a whole path needs more.
         wide, narrow = (
             decoding.viterbi_at(

@@ -31,6 +31,7 @@ from crfpunct.punctuator import Punctuator
 from crfpunct.restorer import Restorer
 from crfpunct.tables import Tables
 from crfpunct.templates import Template
+from crfpunct.word_types import EDGE_TYPE
 
 WORD = Observation("word")
 GAP = Observation("gap")
@@ -518,7 +519,7 @@ def test_the_cache_grows_and_keeps_what_it_has(monkeypatch):
     assert len(compiled._cache.types) > 14_000
     # Rows handed out earlier are still right for the types that they were handed out for.
     scores = np.concatenate([block for _, block in compiled._blocks(early)])
-    inside = early.inside[early.reach : len(early.inside) - early.reach]
+    inside = early.types[early.reach : len(early.types) - early.reach] != EDGE_TYPE
     np.testing.assert_array_equal(scores[inside], leads(chain.emissions(old))[:, 1:])
 
 
@@ -641,20 +642,25 @@ def test_packed_rows_are_a_dictionary(pairs, random):
     ordered = list(pairs)
     random.shuffle(ordered)
     size = 1 + max((second for _, second in ordered), default=0)
-    packed = Packed.of(*np.array(ordered, dtype=np.int64).reshape(-1, 2).T, size)
-    expected = {pair: place for place, pair in enumerate(ordered, 1)}
     highest = 1 + max((first for first, _ in ordered), default=0)
-    queries = [(first, second) for first in range(highest + 1) for second in range(size)]
-    first, second = np.array(queries, dtype=np.int32).T
-    assert packed.find(first, second).tolist() == [expected.get(query, 0) for query in queries]
-    # Searched at first, packed later, always the same.
     columns = np.array(ordered, dtype=np.int64).reshape(-1, 2).T
-    assert Pairs(*columns, (highest + 1, size)).find(first, second).tolist() == packed.find(first, second).tolist()
+    sizes = (highest + 1, size)
+    place_of = {pair: place for place, pair in enumerate(ordered, 1)}
+    queries = [(first, second) for first in range(highest + 1) for second in range(size)]
+    expected = [(i, place_of[query]) for i, query in enumerate(queries) if query in place_of]
+
+    def found(lookup):
+        known, places = lookup.find(*np.array(queries, dtype=np.int32).T)
+        return list(zip(known.tolist(), places.tolist(), strict=True))
+
+    assert found(Packed.of(*columns, sizes)) == expected
+    # Searched at first, packed later, always the same.
+    assert found(Pairs(*columns, sizes)) == expected
     with constants(_GRID=0):
-        both = Pairs(*columns, (highest + 1, size))
+        both = Pairs(*columns, sizes)
     both._left = len(queries)
     for is_packed in (False, True):
-        assert both.find(first, second).tolist() == packed.find(first, second).tolist()
+        assert found(both) == expected
         assert (both._packed is not None) == is_packed
 
 
@@ -662,9 +668,11 @@ def test_rows_that_leave_no_room_get_more():
     # Every row takes every second number: no two of them can lie over each other but in two ways.
     pairs = [(row, 2 * step) for row in range(1, 60) for step in range(1, 400)]
     first, second = np.array(pairs, dtype=np.int64).T
-    packed = Packed.of(first, second, 800)
-    assert packed.find(first.astype(np.int32), second.astype(np.int32)).tolist() == list(range(1, len(pairs) + 1))
-    assert not packed.find(first.astype(np.int32), second.astype(np.int32) - 1).any()
+    packed = Packed.of(first, second, (60, 800))
+    known, places = packed.find(first.astype(np.int32), second.astype(np.int32))
+    assert known.tolist() == list(range(len(pairs)))
+    assert places.tolist() == list(range(1, len(pairs) + 1))
+    assert not len(packed.find(first.astype(np.int32), second.astype(np.int32) - 1)[0])
 
 
 def test_many_templates_join_one_word_and_one_pause():
