@@ -97,7 +97,7 @@ def write(documents: Iterable[Document], out: TextIO, typography: Typography) ->
         times = interpolated(document).tolist()
         marks = document.marks or [""] * len(document.words)
         for word, mark, (start, end) in zip(document.words, marks, times, strict=True):
-            out.write(f"{name} A {start / 1000:.3f} {(end - start) / 1000:.3f} {word}{mark}\n")
+            out.write(f"{name} A {start / 1000:.3f} {max(0, end - start) / 1000:.3f} {word}{mark}\n")
 
 
 def sniff(head: bytes) -> bool:

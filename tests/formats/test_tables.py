@@ -199,6 +199,9 @@ def test_words_without_times_get_some_in_a_ctm_file():
     assert [line.split()[4] for line in written([document], "ctm").splitlines()] == ["tak", "nie", "no"]
     start, length = map(float, written([document], "ctm").splitlines()[1].split()[2:4])
     assert 0.25 <= start <= start + length <= 1.0
+    # A time between neighbours may lie before the word's own start, where voices overlap.
+    document = Document("a", ["tak", "nie", "no"], np.array([[0, 250], [900, -1], [300, 1200]]))
+    assert " -" not in written([document], "ctm")
 
 
 def test_a_table_without_a_column_for_marks_gets_one():
